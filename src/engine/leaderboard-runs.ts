@@ -4,8 +4,8 @@ import type { ActiveConfig } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
 import { boardKey, groupsKey } from '../redis/boards.js';
 import type { GroupResponse, RunResponse } from '../responses/leaderboard-runs.js';
-import { finalFrom, groupAttributes, overFrom, runOf, runsBetween } from '../responses/leaderboards.js';
-import { dateToDay, dayToDate, dayMs } from '../shared/calendar.js';
+import { finalFrom, groupAttributes, runDates, runOf, runsBetween } from '../responses/leaderboards.js';
+import { dateToDay, dayMs } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { Engine } from './engine.js';
@@ -47,13 +47,9 @@ function runsUntil(board: Leaderboard, now: number): number[] {
 }
 
 function runResponse(board: Leaderboard, run: number, now: number): Omit<RunResponse, 'groups'> {
-  const first = board.runUnit === null ? dateToDay(board.start) : run;
-  const last = overFrom(board, run) - 1;
-  return {
-    start: dayToDate(first),
-    end: last === Infinity ? null : dayToDate(last),
-    status: now >= finalFrom(board, run) ? 'finished' : now < first * dayMs ? 'scheduled' : 'active',
-  };
+  const dates = runDates(board, run);
+  const hasBegun = now >= dateToDay(dates.start) * dayMs;
+  return { ...dates, status: now >= finalFrom(board, run) ? 'finished' : hasBegun ? 'active' : 'scheduled' };
 }
 
 /** The runs of a leaderboard, the newest first. Throws a 404 for an unknown id. */

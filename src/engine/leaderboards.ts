@@ -172,7 +172,7 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
   const boardRun = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
   // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
   const { now, run, rows } = await readPage(stores.engine, tenant, boardRun, query);
-  const open = PreparedJson.of(config).openRankedBoard(board, utcDate(now));
+  const open = PreparedJson.of(config).openRankedBoard(board, run, utcDate(now));
   if (!(await isFinal(stores, tenant, { board, run, now }))) return rankingsJson(open, rows);
   return finalRankingsJson(open, await finalPage(stores, tenant, { leaderboard: board.no, run, group: boardRun.group }, query));
 }
@@ -220,5 +220,5 @@ export async function readUserLeaderboard(
     () => history.leaderboardDays(tenant, { leaderboard: board.no, run, user }, query.days),
   );
   const final = (await isFinal(stores, tenant, { board, run, now })) ? await history.finalRanking(tenant, board.no, run, user) : place;
-  return userLeaderboardJson(PreparedJson.of(config).openRankedBoard(board, utcDate(now)), final, days);
+  return userLeaderboardJson(PreparedJson.of(config).openRankedBoard(board, run, utcDate(now)), final, days);
 }

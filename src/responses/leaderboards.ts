@@ -97,6 +97,12 @@ const rankedShape = {
   pointsSystemName: z.string().nullable(),
 };
 
+/** The run that a read is of: the contract leaves it out, and has the leaderboard's own dates in `start` and `end`. */
+const readRunShape = {
+  runStart: dateShape.meta({ description: 'The first day of the run that was read; `start` for a leaderboard that does not repeat.' }),
+  runEnd: dateShape.nullable().meta({ description: 'Its last day; `end` for a leaderboard that does not repeat.' }),
+};
+
 /** The contract's `LeaderboardRanking`. */
 const rankingShape = z
   .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
@@ -104,7 +110,7 @@ const rankingShape = z
 
 /** The contract's `LeaderboardResponseWithRankings`. */
 export const rankingsShape = leaderboardShape
-  .extend({ ...rankedShape, rankings: z.array(rankingShape) })
+  .extend({ ...rankedShape, ...readRunShape, rankings: z.array(rankingShape) })
   .meta({ id: 'LeaderboardWithRankings' });
 export type RankingsResponse = z.infer<typeof rankingsShape>;
 
@@ -123,6 +129,7 @@ const dayShape = z
 export const userLeaderboardShape = leaderboardShape
   .extend({
     ...rankedShape,
+    ...readRunShape,
     rank: z.number().int().nullable().meta({ description: 'Null for a user who has no value, or is beyond `maxParticipants`.' }),
     value: z.number().nullable(),
     history: z.array(dayShape).meta({ description: 'The days on which the user moved, oldest first.' }),
@@ -177,6 +184,12 @@ export const rankedResponse = (config: ActiveConfig, board: Leaderboard): Pick<R
   ...ranked(config, board),
 });
 const unranked = { metricKey: null, metricName: null, pointsSystemKey: null, pointsSystemName: null };
+
+/** The run that a read is of. */
+export function readRunResponse(board: Leaderboard, run: number): Pick<RankingsResponse, keyof typeof readRunShape> {
+  const { start: runStart, end: runEnd } = runDates(board, run);
+  return { runStart, runEnd };
+}
 
 /** The contract's `LeaderboardResponse`, with the status that it requires. A perpetual leaderboard has `runInterval` 0 (docs/rules/leaderboards.md). */
 export function leaderboardResponse(config: ActiveConfig, board: Leaderboard, today: string): LeaderboardResponse {
@@ -245,9 +258,9 @@ function breakdownBlock(config: ActiveConfig, board: Leaderboard, group: string 
   return { ...(values.length === 1 ? { breakdownAttributeValue: values[0]?.value } : {}), breakdownAttributeValues: values };
 }
 
-/** The first date of the run that a fact is of, and its last; those of the leaderboard when it does not repeat. */
-function eventDates(board: Leaderboard, run: number): Partial<LeaderboardResponse> {
-  if (board.runUnit === null) return {};
+/** The first and last date of a run; those of the leaderboard when it does not repeat. */
+export function runDates(board: Leaderboard, run: number): { readonly start: string; readonly end: string | null } {
+  if (board.runUnit === null) return { start: board.start, end: board.end };
   return { start: dayToDate(run), end: dayToDate(overFrom(board, run) - 1) };
 }
 
@@ -257,5 +270,5 @@ export function boardRunResponse(
   { board, run, group }: { readonly board: Leaderboard; readonly run: number; readonly group: string | undefined },
   today: string,
 ): BoardRunResponse {
-  return { ...leaderboardResponse(config, board, today), ...eventDates(board, run), ...breakdownBlock(config, board, group) };
+  return { ...leaderboardResponse(config, board, today), ...runDates(board, run), ...breakdownBlock(config, board, group) };
 }

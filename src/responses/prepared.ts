@@ -4,7 +4,7 @@ import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { limits } from '../shared/limits.js';
 import { Memo } from '../shared/memo.js';
 import { achievementResponse } from './achievements.js';
-import { boardRunResponse, leaderboardResponse, rankedResponse } from './leaderboards.js';
+import { boardRunResponse, leaderboardResponse, rankedResponse, readRunResponse } from './leaderboards.js';
 import { metricHead } from './metrics.js';
 import { appliedBoostResponse, levelResponse, systemResponse, triggerResponse } from './points.js';
 import { eventStreak } from './streaks.js';
@@ -102,10 +102,10 @@ export class PreparedJson {
     });
   }
 
-  /** A leaderboard on a date, `YYYY-MM-DD`, with what it ranks by, open. */
-  openRankedBoard(board: Leaderboard, date: string): string {
-    return this.textOn(date, `${board.no}`, () =>
-      openJson({ ...leaderboardResponse(this.config, board, date), ...rankedResponse(this.config, board) }),
+  /** A leaderboard on a date, `YYYY-MM-DD`, with what it ranks by and a run of it, open. */
+  openRankedBoard(board: Leaderboard, run: number, date: string): string {
+    return this.textOn(date, `${board.no} ${run}`, () =>
+      openJson({ ...leaderboardResponse(this.config, board, date), ...rankedResponse(this.config, board), ...readRunResponse(board, run) }),
     );
   }
 

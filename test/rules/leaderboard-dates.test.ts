@@ -226,3 +226,51 @@ describe('A leaderboard that is finished by the Admin API', () => {
     expect(issues[0]?.message).to.contain('it is finished and cannot change its status');
   });
 });
+
+describe('The dates of a run', () => {
+  let world: World;
+  before(async () => {
+    const board = { status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'm' };
+    const daily = { runUnit: 'day', runInterval: 1 };
+    const leaderboards = [
+      { ...board, key: 'perpetual', name: 'Perpetual' },
+      { ...board, key: 'january', name: 'January', end: '2040-01-31' },
+      { ...board, key: 'daily', name: 'Daily', ...daily },
+      { ...board, key: 'monthly', name: 'Monthly', end: '2040-02-10', runUnit: 'month', runInterval: 1 },
+      { ...board, key: 'later', name: 'Later', start: '2040-01-09', ...daily },
+    ];
+    world = await startWorld({ config: configText({ metrics: [{ key: 'm', name: 'M' }], leaderboards }), now });
+    for (const [user, tz] of Object.entries(zones)) await track(world, 'm', { user: { id: user, tz }, value: 1 });
+  });
+  after(() => world.stop());
+
+  const page = (of: string): string => `/v1/leaderboards/${of}`;
+  const place = (user: string, of: string): string => `/v1/users/${user}/leaderboards/${of}`;
+  const rows: readonly (readonly [what: string, path: string, runStart: string, runEnd: string | null])[] = [
+    ['of one without runs or an end', page('perpetual'), '2040-01-01', null],
+    ['of one without runs', page('january'), '2040-01-01', '2040-01-31'],
+    ['of the run on the UTC date', page('daily'), '2040-01-02', '2040-01-02'],
+    ['of a run that is asked for', page('daily?run=2040-01-01'), '2040-01-01', '2040-01-01'],
+    ['of a longer run, by a date in it', page('monthly?run=2040-01-20'), '2040-01-01', '2040-01-31'],
+    ['of a run that ends with the leaderboard', page('monthly?run=2040-02-02'), '2040-02-01', '2040-02-10'],
+    ['of the first run, before it begins', page('later'), '2040-01-09', '2040-01-09'],
+    ['of the run on the local date in the west', place('pago', 'daily'), '2040-01-01', '2040-01-01'],
+    ['of the run on the local date in the east', place('kiri', 'daily'), '2040-01-03', '2040-01-03'],
+    ['of a user, in a run that is asked for', place('kiri', 'monthly?run=2040-02-10'), '2040-02-01', '2040-02-10'],
+  ];
+  for (const [what, path, runStart, runEnd] of rows) {
+    it(`are in reads ${what}`, async () => {
+      const shown = await read<Record<'runStart' | 'runEnd' | 'start' | 'end', string | null>>(world, path);
+      expect([shown.runStart, shown.runEnd]).to.deep.equal([runStart, runEnd]);
+      expect(shown.start, 'start is that of the leaderboard').to.equal(path.includes('later') ? '2040-01-09' : '2040-01-01');
+    });
+  }
+
+  it('are in reads of final rankings', async () => {
+    await world.setClock('2040-01-09T12:00:00.000Z');
+    await world.drain();
+    const shown = await read<{ rankings: unknown[] }>(world, page('daily?run=2040-01-02'));
+    expect(shown).to.deep.include({ runStart: '2040-01-02', runEnd: '2040-01-02', start: '2040-01-01', end: null });
+    expect(shown.rankings).to.have.length(1);
+  });
+});

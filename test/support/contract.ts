@@ -44,10 +44,14 @@ const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string
 
 /**
  * What Laurel sends beyond the contract: what the official client library (1.0.42) asks for, and the issues of a batch of events, which the
- * contract only counts.
+ * contract only counts; and the run that rankings and a user's rank on a leaderboard are of.
  */
 const added: Readonly<Record<ContractName, readonly (readonly [schema: string, field: string, is: Schema])[]>> = {
-  application: [['MetricResponse', 'status', { type: 'string' }]],
+  application: [
+    ['MetricResponse', 'status', { type: 'string' }],
+    ['LeaderboardResponse', 'runStart', { type: 'string', format: 'date' }],
+    ['LeaderboardResponse', 'runEnd', { type: ['string', 'null'], format: 'date' }],
+  ],
   admin: [
     ['AdminIssue', 'level', { type: 'string' }],
     ['AdminIssue', 'reason', { type: 'string' }],
@@ -57,6 +61,7 @@ const added: Readonly<Record<ContractName, readonly (readonly [schema: string, f
 
 interface Schema {
   type?: string | readonly string[];
+  readonly format?: string;
   readonly $ref?: string;
   properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema;

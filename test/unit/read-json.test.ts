@@ -6,7 +6,13 @@ import { configFileOf } from '../../src/config/file/file.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { completedResponse } from '../../src/responses/achievements.js';
-import { leaderboardResponse, rankedResponse, rankingsShape, userLeaderboardShape } from '../../src/responses/leaderboards.js';
+import {
+  leaderboardResponse,
+  rankedResponse,
+  rankingsShape,
+  readRunResponse,
+  userLeaderboardShape,
+} from '../../src/responses/leaderboards.js';
 import { metricResponse, metricShape } from '../../src/responses/metrics.js';
 import { awardResponse, levelAt, levelResponse, systemResponse, userPointsShape } from '../../src/responses/points.js';
 import { PreparedJson } from '../../src/responses/prepared.js';
@@ -34,6 +40,8 @@ const values = fc.oneof(
 );
 const moment = fc.integer({ min: 1_700_000_000_000, max: 3_000_000_000_000 });
 const date = '2040-01-02';
+/** The day of that date, on which a run of `metric` begins. */
+const run = 25_568;
 
 /** A configuration in which everything has this name. */
 function config(name: string): ActiveConfig {
@@ -51,7 +59,7 @@ function config(name: string): ActiveConfig {
     ],
     achievements: ['a', 'b'].map((key) => ({ key, name, status: 'active', trigger: 'metric', metricKey: 'm', metricValue: 5 })),
     leaderboards: [
-      { key: 'metric', name, status: 'active', rankBy: 'metric', metricKey: 'm' },
+      { key: 'metric', name, status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'm', runUnit: 'day', runInterval: 1 },
       { key: 'points', name, status: 'active', rankBy: 'points', pointsSystemKey: 'p' },
       { key: 'streak', name, status: 'active', rankBy: 'streak' },
     ],
@@ -75,9 +83,14 @@ describe('The response to a read', () => {
       fc.property(names, fc.nat(1_000), fc.array(row, { maxLength: 5 }), (name, firstPlace, rows) => {
         const active = config(name);
         for (const board of active.leaderboards.values()) {
-          const open = PreparedJson.of(active).openRankedBoard(board, date);
+          const open = PreparedJson.of(active).openRankedBoard(board, run, date);
           const rankings = rows.map(({ userId, userName, value }, i) => ({ userId, userName, rank: firstPlace + 1 + i, value }));
-          const body = { ...leaderboardResponse(active, board, date), ...rankedResponse(active, board), rankings };
+          const body = {
+            ...leaderboardResponse(active, board, date),
+            ...rankedResponse(active, board),
+            ...readRunResponse(board, run),
+            rankings,
+          };
           const packed = {
             firstRank: firstPlace + 1,
             usersAndValues: rows.flatMap(({ userId, value }) => [userId, String(value)]),
@@ -107,8 +120,8 @@ describe('The response to a read', () => {
         const active = config(name);
         for (const board of active.leaderboards.values()) {
           const history = days.map(({ at, ...rest }) => ({ ...rest, timestamp: at.toISOString() }));
-          const { text } = userLeaderboardJson(PreparedJson.of(active).openRankedBoard(board, date), place ?? undefined, days);
-          const head = { ...leaderboardResponse(active, board, date), ...rankedResponse(active, board) };
+          const { text } = userLeaderboardJson(PreparedJson.of(active).openRankedBoard(board, run, date), place ?? undefined, days);
+          const head = { ...leaderboardResponse(active, board, date), ...rankedResponse(active, board), ...readRunResponse(board, run) };
           same(text, { ...head, rank: place?.rank ?? null, value: place?.value ?? null, history });
           userLeaderboardShape.parse(JSON.parse(text));
         }

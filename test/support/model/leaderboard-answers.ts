@@ -95,6 +95,12 @@ function spanNamed(board: Leaderboard, date: string): Span {
   return span;
 }
 
+/** The run that rankings, and a user's place, are of. */
+const runBody = (span: Span | null): object => ({
+  runStart: span && dateOf(span.first),
+  runEnd: span?.last == null ? null : dateOf(span.last),
+});
+
 const ranked = (list: readonly Place[]): { userId: string; rank: number; value: number }[] =>
   list.map(({ userId, value }, index) => ({ userId, rank: index + 1, value: shown(value) }));
 
@@ -109,7 +115,7 @@ export function rankingsBody(world: World, board: Leaderboard, page: Page): obje
   const rankings = rows
     .slice(from, from + (page.limit ?? 10))
     .map((row) => ({ ...row, userName: world.users.get(row.userId)?.name || null }));
-  return { ...boardBody(world, board), ...rankedOrNull(world, board), rankings };
+  return { ...boardBody(world, board), ...rankedOrNull(world, board), ...runBody(span), rankings };
 }
 
 /** The last ten days on which the user's own changes changed the rank or value, oldest first. */
@@ -132,7 +138,7 @@ export function placeBody(world: World, board: Leaderboard, user: User, run: str
   const group = state?.final?.find(({ userId }) => userId === user.id)?.group ?? state?.entries.get(user.id)?.group;
   const row = state && group !== undefined ? ranked(places(board, state, group)).find(({ userId }) => userId === user.id) : undefined;
   const place = { rank: row?.rank ?? null, value: row?.value ?? null, history: historyOf(state, user.id) };
-  return { ...boardBody(world, board), ...rankedOrNull(world, board), ...place };
+  return { ...boardBody(world, board), ...rankedOrNull(world, board), ...runBody(span), ...place };
 }
 
 /** The final rankings of a run, group by group; a 404 until it is finalised. */
