@@ -30,20 +30,26 @@ export const commonHeaders = (context: Koa.Context): Record<string, string> => (
   'X-Request-Id': context.state['requestId'] as string,
 });
 
+/** Request headers that pages of other origins may send; the last ones are those of the official JavaScript client. */
+const allowed = [
+  ...['Content-Type', 'X-API-KEY', 'Tenant-ID', 'Idempotency-Key', 'X-Request-Id', 'X-SDK-VERSION'],
+  ...['Language', 'SDK-Name', 'SDK-Version', 'Runtime', 'Runtime-Version'].map((name) => `X-Fern-${name}`),
+];
+
 /**
  * Allows pages of these origins (`*`: any) to call the Application API, and responds to their preflight requests. Keys are in a header, so no
  * credentials mode is needed. The Admin API, `/docs` and the health checks stay closed to other origins.
  */
 export function crossOrigin(origins: readonly string[]): Koa.Middleware {
-  const allowed = new Set(origins);
+  const allowedOrigins = new Set(origins);
   const middleware = cors({
     origin: (context) => {
       const origin = context.get('Origin');
-      if (allowed.has('*')) return '*';
-      return allowed.has(origin) ? origin : '';
+      if (allowedOrigins.has('*')) return '*';
+      return allowedOrigins.has(origin) ? origin : '';
     },
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    allowHeaders: ['Content-Type', 'X-API-KEY', 'Tenant-ID', 'Idempotency-Key', 'X-Request-Id'],
+    allowHeaders: allowed,
     exposeHeaders: exposed,
     maxAge: limits.corsMaxAgeS,
   });
