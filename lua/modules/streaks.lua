@@ -214,15 +214,25 @@ function streaks.settle(tx)
   tx.streaks_settled = true
 end
 
+local NO_CONDITIONS = { metrics = {} }
+
+-- The user's own conditions where the configuration lets users choose; users may always switch their streaks off.
 local function conditions_of(tx)
-  local settings = tx.plan.streaks
-  if settings.personal then
-    local own = tx.core[core.streakPreferences]
-    if own and own ~= '' then
-      return cjson.decode(own)
-    end
+  local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
+  if not stored or stored == '' then
+    return settings
   end
-  return settings
+  local own = cjson.decode(stored)
+  if settings.personal and own.metrics then
+    return own
+  end
+  return own.enabled == false and NO_CONDITIONS or settings
+end
+
+-- The stored preferences after a change: `enabled` alone leaves the conditions that the user has chosen.
+function streaks.preferences(stored, sent)
+  local enabled = stored and stored ~= '' and sent:match('^{"enabled":(%l+)}$')
+  return enabled and (stored:gsub('^{"enabled":%l+', '{"enabled":' .. enabled)) or sent
 end
 
 local function is_met(conditions, counts)

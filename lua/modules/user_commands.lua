@@ -66,7 +66,11 @@ command.of_user('setPreferences', UPDATE, function(tx, args, position)
   local patch = users.read_patch(args, args[position.patchPairs], position.rest)
   if patch then
     for _, name in ipairs(patch.fields) do
-      users.set_property(tx, name, patch.values[name])
+      local value = patch.values[name]
+      if name == field.streakPreferences then
+        value = streaks.preferences(users.property(tx, name), value)
+      end
+      users.set_property(tx, name, value)
     end
     tx.profile_changed = true
     settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streaks.length(tx))

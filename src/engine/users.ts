@@ -206,36 +206,42 @@ interface StreakPreferences {
   readonly metrics?: readonly { readonly key: string; readonly threshold: number }[] | undefined;
 }
 
-/** What Redis keeps of them: metrics by `no`, as text. */
-interface StoredStreakPreferences {
-  readonly enabled: boolean;
-  readonly mode: 'AND' | 'OR';
-  readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
-}
+/** What Redis keeps of them: metrics by `no`, as text. Without a mode and metrics, the configured conditions apply. */
+type StoredStreakPreferences = { readonly enabled: boolean } & (
+  | { readonly mode?: undefined; readonly metrics?: undefined }
+  | { readonly mode: 'AND' | 'OR'; readonly metrics: readonly { readonly key: string; readonly threshold: number }[] }
+);
+
+const configuredConditions = (config: ActiveConfig): { mode: 'AND' | 'OR'; metrics: { key: string; threshold: number }[] } => {
+  const { evaluationMode, metrics } = config.document.streaks;
+  return {
+    mode: evaluationMode,
+    metrics: metrics.map(({ metricId, threshold }) => ({ key: String(mustGet(config.metricById, metricId, 'metric').no), threshold })),
+  };
+};
 
 function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, metrics }: StreakPreferences): StoredStreakPreferences {
-  const { streaks } = config.document;
-  if (!streaks.personalization) {
+  // The function library keeps the user's own conditions then.
+  if (evaluationMode === undefined && metrics === undefined) return { enabled };
+  if (!config.document.streaks.personalization) {
     throw new LaurelError(
       'forbidden',
-      'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.',
+      'Users have no streak conditions of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
     );
   }
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
   const own = metrics?.map(({ key, threshold }) => ({ key: String(mustGet(config.metrics, key, 'metric').no), threshold }));
-  const configured = streaks.metrics.map(({ metricId, threshold }) => ({
-    key: String(mustGet(config.metricById, metricId, 'metric').no),
-    threshold,
-  }));
-  return { enabled, mode: evaluationMode ?? streaks.evaluationMode, metrics: own ?? configured };
+  const configured = configuredConditions(config);
+  return { enabled, mode: evaluationMode ?? configured.mode, metrics: own ?? configured.metrics };
 }
 
 function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): string[] {
   const pairs = Object.entries(notifications ?? {}).flatMap(([type, list]) =>
     list === undefined ? [] : [userFields.notification + type, JSON.stringify(list)],
   );
-  return streak === undefined ? pairs : [...pairs, userFields.streakPreferences, JSON.stringify(storedStreak(config, streak))];
+  const isEmpty = Object.values(streak ?? {}).every((value) => value === undefined);
+  return streak === undefined || isEmpty ? pairs : [...pairs, userFields.streakPreferences, JSON.stringify(storedStreak(config, streak))];
 }
 
 function response(config: ActiveConfig, profile: ProfileFact): PreferencesResponse {
@@ -245,7 +251,9 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   });
   const own = profile[userFields.streakPreferences];
   if (own === undefined) return { notifications: Object.fromEntries(notifications) };
-  const { enabled, mode, metrics } = JSON.parse(own) as StoredStreakPreferences;
+  const stored = JSON.parse(own) as StoredStreakPreferences;
+  const { enabled } = stored;
+  const { mode, metrics } = stored.metrics ? stored : configuredConditions(config);
   const shown = metrics.map(({ key, threshold }) => ({ key: mustGet(config.metricByNo, Number(key), 'metric').key, threshold }));
   return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
 }

@@ -200,13 +200,33 @@ describe('The Admin API', () => {
     await world.setClock(defaultNow);
     await world.drain();
     const before = await world.snapshot();
-    const body = { notifications: { recap: [] }, streak: { enabled: false } };
+    const body = { notifications: { recap: [] }, streak: { enabled: false, evaluationMode: 'AND' } };
     const reply = await world.request('PATCH', '/v1/users/ana/preferences', { body });
     expect([reply.status, reply.body]).to.deep.equal([
       403,
-      { error: 'Users have no streak preferences while the streak setting `personalization` is off: switch it on in the streak settings.' },
+      {
+        error:
+          'Users have no streak conditions of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
+      },
     ]);
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
+  });
+
+  it('takes `enabled` alone while personalization is off, shows it with the configured conditions, and keeps a choice of conditions', async () => {
+    await track(world, 'cards', { user: 'bo', value: 1 });
+    bodyOf(await patch('/streak-settings', { metrics: [{ metricId: metric, threshold: 3 }] }), 200);
+    const preferences = '/v1/users/bo/preferences';
+    const change = async (streak: object): Promise<object> =>
+      bodyOf<{ streak: object }>(await world.request('PATCH', preferences, { body: { streak } }), 200).streak;
+    const shown = { evaluationMode: 'OR', metrics: [{ key: 'cards', threshold: 3 }] };
+    expect(await change({ enabled: false })).to.deep.equal({ enabled: false, ...shown });
+    expect(await change({})).to.deep.equal({ enabled: false, ...shown });
+    bodyOf(await patch('/streak-settings', { personalization: true }), 200);
+    const own = { evaluationMode: 'AND', metrics: [{ key: 'cards', threshold: 12.5 }] };
+    await change(own);
+    bodyOf(await patch('/streak-settings', streaks), 200);
+    expect(await change({ enabled: false })).to.deep.equal({ enabled: false, ...own });
+    expect(await change({ enabled: true })).to.deep.equal({ enabled: true, ...own });
   });
 
   const refused: readonly (readonly [path: string, body: () => unknown, sentence: RegExp])[] = [

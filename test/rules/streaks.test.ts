@@ -118,6 +118,30 @@ describe('Streaks', () => {
       ],
     },
     {
+      rule: 'a user may switch streaks off and on again while personalization is off',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 13:00 | ana switches streaks off | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 1',
+        '01-03 13:00 | ana switches streaks on | streak 1',
+        '01-03 14:00 | ana cards 1 | streak 2',
+        '01-03 15:00 | ana switches streaks off | streak 2',
+        '01-05 12:00 | ana cards 5 | streak 0',
+      ],
+    },
+    {
+      rule: 'streaks that are switched off and on again keep the conditions of the user',
+      given: { streaks: { personalization: true } },
+      lines: [
+        '01-02 12:00 | ana prefers pages 2 | streak 0',
+        '01-02 13:00 | ana switches streaks off | streak 0',
+        '01-02 14:00 | ana pages 2 | streak 0',
+        '01-02 15:00 | ana switches streaks on | streak 0',
+        '01-02 16:00 | ana cards 5 | streak 0',
+        '01-02 17:00 | ana pages 1 | streak 1',
+      ],
+    },
+    {
       rule: 'while personalization is off, users choose none',
       lines: ['01-02 12:00 | ana prefers pages 2 | refused 403', '01-02 12:00 | ana pages 2 | streak 0'],
     },

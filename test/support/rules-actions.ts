@@ -146,6 +146,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) loses a freeze$/, ({ subject }, user = '') => subject.takeFreeze(user)],
   [/^(\S+) pauses (\S+) to (\S+)$/, pause],
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
+  [/^(\S+) switches streaks (on|off)$/, ({ subject }, user = '', to) => subject.setStreakPreferences(user, { enabled: to === 'on' })],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],
   [
     /^(\S+) completes (\S+)(?: (.+))?$/,

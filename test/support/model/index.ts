@@ -70,15 +70,20 @@ export class Model implements Operations {
     return this.answer(() => calls.completeAchievement(this.world, key, user));
   }
 
-  setStreakPreferences(userId: string, { evaluationMode, metrics }: StreakPreferences): Answer {
+  setStreakPreferences(userId: string, preferences: StreakPreferences): Answer {
     return this.answer(() => {
+      if ('enabled' in preferences) {
+        this.settled(userId).hasStreaks = preferences.enabled;
+        return { status: 200 };
+      }
       if (!this.world.config.streaks.personalization) throw new Refused(403, 'users have no conditions of their own');
+      const { evaluationMode, metrics } = preferences;
       const known = metrics.map(({ key, threshold }) => {
         const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);
         if (!metric) throw new Refused(422, `there is no metric ${key}`);
         return { metricId: metric.id, threshold };
       });
-      this.settled(userId).personal = { evaluationMode, metrics: known };
+      Object.assign(this.settled(userId), { personal: { evaluationMode, metrics: known }, hasStreaks: true });
       return { status: 200 };
     });
   }

@@ -128,14 +128,17 @@ const complete: fc.Arbitrary<Step> = fc.record({
 const preferences: fc.Arbitrary<Step> = fc.record({
   do: fc.constant('preferences' as const),
   userId,
-  preferences: fc.record({
-    evaluationMode: fc.constantFrom('AND' as const, 'OR' as const),
-    metrics: fc.uniqueArray(fc.record({ key: fc.constantFrom('m1', 'm2'), threshold: fc.integer({ min: 1, max: 6 }) }), {
-      minLength: 1,
-      maxLength: 2,
-      selector: ({ key }) => key,
+  preferences: fc.oneof(
+    fc.record({ enabled: fc.boolean() }),
+    fc.record({
+      evaluationMode: fc.constantFrom('AND' as const, 'OR' as const),
+      metrics: fc.uniqueArray(fc.record({ key: fc.constantFrom('m1', 'm2'), threshold: fc.integer({ min: 1, max: 6 }) }), {
+        minLength: 1,
+        maxLength: 2,
+        selector: ({ key }) => key,
+      }),
     }),
-  }) satisfies fc.Arbitrary<StreakPreferences>,
+  ) satisfies fc.Arbitrary<StreakPreferences>,
 });
 
 const near = fc.oneof(

@@ -49,7 +49,7 @@ export function extend(world: World, user: User): Change[] {
     const current = currentPeriod(world, user, frequency);
     const counts = streak.counts.period === current ? streak.counts.byMetric : new Map<string, Amount>();
     if (streak.last !== null && current <= streak.last) return [];
-    if (!areMet(conditionsOf(world, user), counts)) return [];
+    if (!user.hasStreaks || !areMet(conditionsOf(world, user), counts)) return [];
     const before = streak.length;
     // Only a grace lets periods between be open still: they are covered silently.
     for (let period = (streak.last ?? current) + 1; before > 0 && period < current; period += 1) {

@@ -15,11 +15,13 @@ export interface EventRequest {
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
 export type IdentifyMode = 'create' | 'update' | 'upsert';
 
-/** A user's own streak conditions, by the keys of metrics. */
-export interface StreakPreferences {
-  readonly evaluationMode: StreakSettings['evaluationMode'];
-  readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
-}
+/** A user's own streak conditions, by the keys of metrics; or only whether the user has streaks, which leaves the conditions. */
+export type StreakPreferences =
+  | { readonly enabled: boolean }
+  | {
+      readonly evaluationMode: StreakSettings['evaluationMode'];
+      readonly metrics: readonly { readonly key: string; readonly threshold: number }[];
+    };
 
 /**
  * Bodies are those of the contract, as far as `normalise` leaves them. A refusal is a status without a body. What an administrator's call

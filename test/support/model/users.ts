@@ -70,6 +70,8 @@ export interface User {
   /** How weeks were before the last change of the day on which they start. */
   earlierWeeks: Weeks['earlier'];
   personal: PersonalConditions | null;
+  /** False while the user has switched streaks off. */
+  hasStreaks: boolean;
   /** When (World.sequence) each value that leaderboards rank was last changed: `metric:`, `points:` and the id, `streak:` and the frequency. */
   readonly reached: Map<string, number>;
   /** The oldest first. */
@@ -130,6 +132,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     pauses: [],
     earlierWeeks: null,
     personal: null,
+    hasStreaks: true,
     reached: new Map(),
     webhooks: [],
   };
