@@ -18,7 +18,7 @@ import { leaderboardAdminRoutes } from './admin/leaderboards.js';
 import { messageRoutes } from './admin/messages.js';
 import { statusRoutes } from './admin/status.js';
 import { streakAdminRoutes } from './admin/streaks.js';
-import { tenantRoutes } from './admin/tenants.js';
+import { environmentRoutes, tenantRoutes } from './admin/tenants.js';
 import { timelineRoutes } from './admin/timeline.js';
 import { userAdminRoutes } from './admin/users.js';
 import { suppressionRoutes } from './admin/suppressions.js';
@@ -56,6 +56,7 @@ const ofTenants: readonly Route[] = [
   // `/webhooks/totals` before `/webhooks/{id}`.
   ...deliveryRoutes,
   ...configurationRoutes,
+  ...environmentRoutes,
   ...applicationKeyRoutes,
   ...accessRoutes,
   ...eventAdminRoutes,

@@ -118,6 +118,16 @@ describe('Tenants', () => {
     expect((await world.get('/admin/v1/tenants')).body).to.deep.equal([]);
   });
 
+  it('are no environments: the only one of every tenant, for a key bound to it too, is production', async () => {
+    const id = await createOne('staging');
+    const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'bound', tenantId: id }] });
+    const [{ key }] = (made.body as { created: [{ key: string }] }).created;
+    for (const options of [{}, { headers: to(id) }, { key }]) {
+      const { status, body } = await world.request('GET', '/admin/v1/environments', options);
+      expect([status, body]).to.deep.equal([200, [{ name: 'Production', key: 'production', priority: 1 }]]);
+    }
+  });
+
   it('are named by their id or by their customer’s, in every process as soon as they exist, and not once they are archived', async () => {
     for (let round = 0; round < 10; round += 1) {
       const id = await createOne('kunde ü');

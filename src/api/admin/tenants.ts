@@ -52,6 +52,22 @@ async function settle<I>(
   return report(items, outcomes, named);
 }
 
+/** The contract's `AdminEnvironment`. */
+const environmentSchema = z
+  .object({ name: z.string(), key: z.string(), priority: z.int().min(1).max(10).meta({ description: 'Production is always 1.' }) })
+  .meta({ id: 'Environment' });
+
+export const environmentRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/environments',
+    operation: 'admin_environments_list',
+    summary: 'List environments: an installation is one, production',
+    responses: { 200: z.array(environmentSchema) },
+    handle: () => Promise.resolve({ status: 200, body: [{ name: 'Production', key: 'production', priority: 1 }] }),
+  }),
+];
+
 export const tenantRoutes: readonly Route[] = [
   defineRoute({
     method: 'get',
