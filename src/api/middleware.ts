@@ -120,7 +120,7 @@ export interface RateLimitOptions {
   /** REDIS_PREFIX. */
   readonly prefix: string;
   /** What is counted: all requests, or those to costly routes. */
-  readonly counter: 'rate' | 'costly';
+  readonly counter: 'rate' | 'rate-costly';
   /** Requests that one key may make in a window. */
   readonly requests: number;
   readonly windowS: number;
@@ -141,7 +141,7 @@ export class RateLimit {
     this.limiter = new RateLimiter({ ...options, max: requests });
     this.requests = requests;
     this.windowS = options.windowS;
-    this.what = options.counter === 'costly' ? 'requests of this kind' : 'requests';
+    this.what = options.counter === 'rate-costly' ? 'requests of this kind' : 'requests';
   }
 
   /** Counts a request of a key, and passes the headers to `setHeaders`. Throws a 429 if the key is over its limit. */

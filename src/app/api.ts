@@ -73,11 +73,11 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };
   const { redisPrefix: prefix, rateLimitWindowS: windowS } = settings;
-  const limitTo = (counter: 'rate' | 'costly', requests: number): RateLimit | undefined =>
+  const limitTo = (counter: 'rate' | 'rate-costly', requests: number): RateLimit | undefined =>
     requests === 0 ? undefined : new RateLimit({ redis, prefix, counter, requests, windowS });
   const admission = {
     rateLimit: limitTo('rate', settings.rateLimit),
-    costly: new CostlyRequests(limitTo('costly', settings.rateLimitCostly)),
+    costly: new CostlyRequests(limitTo('rate-costly', settings.rateLimitCostly)),
   };
   const app = createApp({
     services,

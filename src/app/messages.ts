@@ -8,6 +8,7 @@ import { ReceiptReader } from '../messages/send/push/receipt-reader.js';
 import { Sender } from '../messages/send/sender.js';
 import { ConfirmationAdmin } from '../messages/admin/confirmation-admin.js';
 import { ConfirmationSender } from '../messages/send/confirmation-email.js';
+import { ConfirmationLimits } from '../messages/addresses/confirmation-limits.js';
 import { Confirmations } from '../messages/addresses/confirmations.js';
 import type { EmailSender } from '../messages/send/provider.js';
 import { TestMessages } from '../messages/admin/test-messages.js';
@@ -110,9 +111,12 @@ export function startMessages(context: Context, watch: Observed): MessageDeliver
 }
 
 /** What asks users to confirm their addresses. */
-function confirmationSender({ settings, pool, log }: Context, email: EmailSender | undefined): ConfirmationSender {
-  const confirmations = new Confirmations(pool, new Suppressions(pool));
-  return new ConfirmationSender({ confirmations, links: new Links(pool, settings.publicUrl), log, mode: settings.messages, email });
+function confirmationSender({ settings, pool, log, redis }: Context, email: EmailSender | undefined): ConfirmationSender {
+  const { publicUrl, messages: mode, redisPrefix: prefix } = settings;
+  const suppressions = new Suppressions(pool);
+  const confirmations = new Confirmations(pool, suppressions);
+  const bounds = new ConfirmationLimits({ redis, prefix, suppressions });
+  return new ConfirmationSender({ confirmations, bounds, links: new Links(pool, publicUrl), log, mode, email });
 }
 
 /** What the Admin API uses of messages. */

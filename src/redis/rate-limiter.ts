@@ -7,8 +7,8 @@ export interface RateLimiterOptions {
   readonly redis: RedisConnection;
   /** REDIS_PREFIX. */
   readonly prefix: string;
-  /** What is counted; unique in Laurel. */
-  readonly counter: string;
+  /** What is counted; unique in Laurel. Keys begin with it, and Redis' user may have only these (docs/operations/redis.md). */
+  readonly counter: 'rate' | 'sign-in' | `rate-${string}`;
   /** How many a name may have in a window. */
   readonly max: number;
   readonly windowS: number;
@@ -50,6 +50,15 @@ export class RateLimiter {
       return countOf(await this.limiter.consume(name), false);
     } catch (error) {
       if (error instanceof RateLimiterRes) return countOf(error, true);
+      throw redisFailure(error, this.redis);
+    }
+  }
+
+  /** Takes the newest count of a name back. Throws a 503 while Redis is away. */
+  async uncount(name: string): Promise<void> {
+    try {
+      await (this.limiter.points === 1 ? this.limiter.delete(name) : this.limiter.reward(name));
+    } catch (error) {
       throw redisFailure(error, this.redis);
     }
   }

@@ -102,8 +102,11 @@ export const messageLimits = {
   /** EMAIL_RATE_LIMIT: its default is below the first limit of most providers (Amazon SES: 14 a second). */
   emailsPerS: 10,
   maxEmailsPerS: 10_000,
-  /** The pause after a confirmation of an address before an operator may send another one. */
-  confirmationPauseMs: 600_000,
+  /** Confirmations that a mailbox receives from a tenant: one in a pause, and so many in a day; and those that operators may ask for in a window. */
+  confirmationPauseS: 600,
+  maxConfirmationsADay: 10,
+  maxConfirmationsAsked: 30,
+  confirmationWindowS: 3_600,
   /** Test emails that a tenant may send in a window: enough for an afternoon with a template, too few for a mailing. */
   maxTestEmails: 30,
   testEmailWindowS: 3_600,

@@ -38,7 +38,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
     redis = await PlainRedis.start();
     expect(given).to.include(`~{${prefix}:*`);
     await redis.redis.call('ACL', 'SETUSER', 'laurel', ...given);
-    const settings = { redisPrefix: prefix, rateLimit: 10_000, metricsPort: 0, autoRestore: false };
+    const settings = { redisPrefix: prefix, rateLimit: 10_000, rateLimitCostly: 10_000, metricsPort: 0, autoRestore: false };
     world = await startWorld({ redisUrl: urlOf(redis), settings });
     await doEverything(world);
     await loseAndRestore(world, redis);
@@ -109,6 +109,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
       await one.get('/v1/leaderboards/all-time'),
       await one.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }] }),
       await one.request('PATCH', '/admin/v1/settings', { body: { weekStart: 'sunday' } }),
+      await one.get('/admin/v1/configuration/file'),
       await one.request('DELETE', '/admin/v1/users/ben'),
     ];
     expect(answers.filter(({ status }) => status >= 300)).to.deep.equal([]);

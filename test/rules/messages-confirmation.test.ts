@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { renderConfirmation } from '../../src/messages/send/confirmation-email.js';
 import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { wordLocales } from '../../src/messages/render/words.js';
+import { limits } from '../../src/shared/limits.js';
 import { errorOf } from '../support/admin.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
 import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
 import { messageConfig } from '../support/message-variables.js';
 import { identify, Timeline } from '../support/sent-messages.js';
 import { until } from '../support/stage.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { type Reply, startHost, startTenant, type World } from '../support/world.js';
 
 /** Reactivations on each of five days, by email alone. */
 const config = configText({
@@ -32,6 +33,7 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
       publicUrl: 'https://laurel.example',
       confirmAddresses: true,
       pushExpo: false,
+      emailRateLimit: 1_000,
     });
   });
   after(async () => {
@@ -151,6 +153,100 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
     await world.request('PUT', userPath('cleo'), { body: {} });
     expect((await world.request('POST', confirmationPath('cleo'))).status).to.equal(422);
     expect((await world.request('POST', confirmationPath('zoe'))).status).to.equal(404);
+  });
+
+  /** Asks a user who has an address to confirm it. */
+  async function ask(user: string, email: string, on = world): Promise<Reply> {
+    await identify(on, user, { email });
+    return on.request('POST', confirmationPath(user));
+  }
+  /** Ends the windows of ten minutes. */
+  async function endPauses(): Promise<void> {
+    const pauses = await host.redis.keys(`${host.settings.redisPrefix}:rate-confirmation-pause:*`);
+    if (pauses.length > 0) await host.redis.del(...pauses);
+  }
+
+  it('is sent to one mailbox once in ten minutes, whichever users have the address, and however a user alternates it', async () => {
+    expect((await ask('ana', 'stranger@example.com')).status).to.equal(200);
+    const again = ['stranger@example.com', 'Stranger@EXAMPLE.com', 'stranger+1@example.com'];
+    for (const [no, address] of again.entries()) {
+      const refused = await ask(`user${no}`, address);
+      expect([refused.status, errorOf(refused)], address).to.deep.equal([
+        429,
+        'A confirmation was sent to this address less than ten minutes ago: retry after the seconds in Retry-After.',
+      ]);
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(500, 600);
+    }
+    expect((await ask('ana', 'other@example.com')).status).to.equal(200);
+    expect((await ask('ana', 'stranger@example.com')).status).to.equal(429);
+    expect(await sent()).to.deep.equal(['stranger@example.com', 'other@example.com'].map((to) => `${to}: Confirm your email address`));
+    const second = await startTenant(host, { config, now: '2040-01-01T12:00:00Z' });
+    expect((await ask('ana', 'stranger@example.com', second)).status).to.equal(200);
+    await second.stop();
+  });
+
+  it('is not sent by itself either to a mailbox that has had one less than ten minutes ago', async () => {
+    expect((await ask('ben', 'ana@example.com')).status).to.equal(200);
+    expect(await timeline.at(day(4))).to.deep.include(
+      'reactivation email ana skipped: The address is not confirmed: a confirmation was sent to this address less than ten minutes ago.',
+    );
+    expect(await sent()).to.have.length(1);
+    expect(await status()).to.equal('none');
+  });
+
+  it('is sent to one mailbox ten times a day', async () => {
+    for (let no = 0; no < limits.maxConfirmationsADay; no += 1) {
+      expect((await ask(`user${no}`, 'stranger@example.com')).status).to.equal(200);
+      await endPauses();
+    }
+    const refused = await ask('ana', 'stranger@example.com');
+    expect([refused.status, errorOf(refused)]).to.deep.equal([
+      429,
+      'An address may receive 10 confirmations in a day: retry after the seconds in Retry-After.',
+    ]);
+    expect(Number(refused.headers.get('retry-after'))).to.be.within(80_000, 86_400);
+    expect(await sent()).to.have.length(10);
+  });
+
+  it('is sent for operators 30 times an hour, and by itself to as many users as there are', async () => {
+    for (let no = 0; no < limits.maxConfirmationsAsked; no += 1) expect((await ask(`u${no}`, `u${no}@example.com`)).status).to.equal(200);
+    const refused = await ask('ben', 'ben@example.com');
+    expect([refused.status, errorOf(refused)]).to.deep.equal([
+      429,
+      'A tenant may ask for 30 confirmations in an hour: retry after the seconds in Retry-After.',
+    ]);
+    await sent();
+    await timeline.at(day(4));
+    expect(await sent()).to.deep.include('ana@example.com: Confirm your email address');
+  });
+
+  it('does not count to a mailbox what the server has refused for the moment', async () => {
+    server.refuse('to', { code: 451, text: '4.3.0 Later' });
+    for (let no = 0; no <= limits.maxConfirmationsADay; no += 1) {
+      expect(bodyOf(await ask('ben', 'ben@example.com'), 200)).to.deep.include({ sent: false });
+    }
+    server.accept();
+    expect(bodyOf(await ask('ben', 'ben@example.com'), 200)).to.deep.include({ sent: true });
+  });
+
+  it('shows of the brand only its color and a name that no mail client makes a link of, also on the page', async () => {
+    const brandName = 'Win at www.evil.example, //evil.example or win@evil.भारत';
+    const brand = {
+      brandName,
+      brandLogoUrl: 'https://logo.example/l.png',
+      brandUrl: 'https://brand.example',
+      brandAddress: 'See address.example',
+    };
+    await world.configure(configText({ metrics: [{ key: 'm', name: 'M' }], messages: brand }));
+    expect((await world.request('POST', confirmationPath())).status).to.equal(200);
+    const { html, text = '' } = await parseEmail(server.messages.at(-1)!);
+    const page = await (await fetch(await link())).text();
+    for (const part of [String(html), text, page]) {
+      expect(part).to.include('Win at');
+      for (const linked of ['www.evil', 'evil.example', '@evil', 'evil.भारत', 'logo.example', 'brand.example', 'address.example']) {
+        expect(part).to.not.include(linked);
+      }
+    }
   });
 
   it('is sent only once Postgres has the user: what is sent would not be noted', async () => {

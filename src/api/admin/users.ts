@@ -70,7 +70,10 @@ export const userAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/users/{id}/email-confirmation',
     operation: 'admin_users_email_confirmation_send',
-    description: 'Not for an address that is confirmed or suppressed. With MESSAGES=log, it is logged and not sent.',
+    description:
+      'Not for an address that is confirmed or suppressed. A mailbox receives at most one in ten minutes and ' +
+      `${limits.maxConfirmationsADay} in a day, and a tenant may ask for ${limits.maxConfirmationsAsked} in an hour. ` +
+      'With MESSAGES=log, it is logged and not sent.',
     summary: 'Send a user the email with the link that confirms the address',
     responses: {
       200: z.object({

@@ -17,6 +17,7 @@ import {
   saveMessagePreferences,
   subscribe,
 } from '../../messages/feedback/preferences.js';
+import { nameWithoutLinks } from '../../messages/render/bounds.js';
 import { LaurelError } from '../../shared/errors.js';
 import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
@@ -105,14 +106,16 @@ async function showConfirmation(context: PageContext, services: PageServices, is
     await confirmations.noteConfirmed({ tenant, user, address });
   }
   const { document } = await engine.config(tenant);
-  const { brandName } = document.messages;
+  const { brandName, brandColor: color } = document.messages;
+  // The reader may be a stranger, whose address a tenant has entered: no image and no link of the tenant, as in the email.
+  const brand = { name: nameWithoutLinks(brandName), color, logoUrl: null, url: null };
   const [title, sentence] = !state
     ? ['Email address', goneSentence]
     : isPressed
-      ? ['Your email address is confirmed', `${brandName} may send you emails now. Each has a link to choose what you receive.`]
-      : ['Confirm your email address', `Confirm that this address is yours, so that ${brandName} may send you emails.`];
+      ? ['Your email address is confirmed', `${brand.name} may send you emails now. Each has a link to choose what you receive.`]
+      : ['Confirm your email address', `Confirm that this address is yours, so that ${brand.name} may send you emails.`];
   const confirm = state && !isPressed ? { token: tokenOf(context), label: 'Confirm the address' } : null;
-  sendPage(context, 200, { title, brand: brandOf(document.messages), sentence, preferences: null, confirm });
+  sendPage(context, 200, { title, brand, sentence, preferences: null, confirm });
 }
 
 const goneSentence = 'This account no longer exists. It receives no messages.';

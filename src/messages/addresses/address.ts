@@ -27,6 +27,9 @@ export function canonicalAddress(address: string): string {
   return text.slice(0, at) + (domainToASCII(text.slice(at)) || text.slice(at));
 }
 
+/** The mailbox of an address, as most providers have it: the canonical address without what is between a `+` and the `@`. */
+export const mailboxOf = (address: string): string => canonicalAddress(address).replace(/(?<=.)\+[^@]*(?=@[^@]*$)/, '');
+
 /** Whether SMTP can carry an address as it is. Local parts in quotes and addresses at IP addresses in brackets are refused. */
 export function isSmtpAddress(address: string): boolean {
   if (!z.regexes.unicodeEmail.test(address) || specials.test(address)) return false;

@@ -3,7 +3,6 @@ import { readUser } from '../../engine/users.js';
 import type { HistoryReader } from '../../history/reader.js';
 import { userFields } from '../../redis/contract.js';
 import { LaurelError } from '../../shared/errors.js';
-import { limits } from '../../shared/limits.js';
 import type { ConfirmationSender } from '../send/confirmation-email.js';
 import type { Confirmation } from '../addresses/confirmations.js';
 import { localeOfUser } from '../render/read-variables.js';
@@ -44,25 +43,25 @@ export class ConfirmationAdmin {
   }
 
   /**
-   * Sends a confirmation now. Throws a 404 for an unknown user, a 422 where there is nothing to confirm, a 429 shortly after the last one, and a 503
-   * while Postgres lacks the user, for whom it could not be noted.
+   * Sends a confirmation now. Throws a 404 for an unknown user, a 422 where there is nothing to confirm, a 429 beyond the limits of the address and of
+   * the tenant, and a 503 while Postgres lacks the user, for whom it could not be noted.
    */
   async send(tenant: number, user: string): Promise<{ readonly sent: boolean; readonly detail: string | null }> {
     const { engine, history, suppressions, confirming, isRequired } = this.options;
-    const { email, status, sent } = await this.find(tenant, user);
+    const { email, status } = await this.find(tenant, user);
     const refuse = (sentence: string): LaurelError => new LaurelError('unprocessable', sentence);
     if (!isRequired) throw refuse('Addresses need no confirmation: set CONFIRM_ADDRESSES to 1 first.');
     if (email === null) throw refuse('This user has no email address to confirm.');
     if (status === 'confirmed') throw refuse('This user has confirmed the address already.');
     if (await suppressions.has(tenant, email)) throw refuse('The address is suppressed: remove the suppression first.');
-    const waitMs = sent === null ? 0 : sent.getTime() + limits.confirmationPauseMs - Date.now();
-    if (waitMs > 0) {
-      const sentence = 'A confirmation was sent to this address a moment ago: retry after the seconds in Retry-After.';
-      throw new LaurelError('too_many_requests', sentence, { retryAfterS: Math.ceil(waitMs / 1000) });
-    }
     const state = await readUser(engine, tenant, user);
     await history.waitFor(tenant, state.ledgerId);
-    const result = await confirming.send({ tenant, user, state, locale: localeOfUser(state) });
+    const result = await confirming.send({ tenant, user, state, locale: localeOfUser(state), isAsked: true });
+    if (result.kind === 'limited') {
+      const { reason, retryAfterS } = result;
+      const sentence = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}: retry after the seconds in Retry-After.`;
+      throw new LaurelError('too_many_requests', sentence, { retryAfterS });
+    }
     return { sent: result.kind === 'accepted', detail: result.detail };
   }
 }

@@ -66,7 +66,7 @@ export class TestMessages {
     this.limiter = new RateLimiter({
       redis: options.redis,
       prefix: options.prefix,
-      counter: 'test-emails',
+      counter: 'rate-test-emails',
       max: limits.maxTestEmails,
       windowS: limits.testEmailWindowS,
     });

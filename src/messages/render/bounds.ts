@@ -65,11 +65,11 @@ function boundValue(name: string, value: unknown): unknown {
 }
 
 /** What mail clients make links of: a dot before letters, the colon of a scheme, the @ of an address. */
-const linked = /[.\u3002\uff0e\uff61](?=\p{L}{2})|:(?=\/\/)|@(?=\S)/gu;
+const linked = /[.\u3002\uff0e\uff61](?=\p{L}[\p{L}\p{M}])|:(?=\/\/)|@(?=\S)/gu;
 const zeroWidthSpace = '\u200b';
 
-/** A name that its user has chosen: short, and broken invisibly wherever a mail client would make a link of it. */
-const nameOfUser = (name: string): string =>
+/** A name that a user or a tenant has chosen: short, and broken invisibly wherever a mail client would make a link of it. */
+export const nameWithoutLinks = (name: string): string =>
   oneLine(name, limits.maxMessageNameChars).replace(linked, (character) => character + zeroWidthSpace);
 
 /** The values of templates, every text of which is on one line and has at most limits.maxMessageValueChars characters. */
@@ -78,6 +78,6 @@ export function boundVariables(variables: MessageVariables): MessageVariables {
   const { attributes } = variables.user;
   const texts = Object.entries(attributes).map(([key, text]) => [key, oneLine(text, limits.maxMessageValueChars)]);
   const bounded = boundValue('', variables) as MessageVariables;
-  const name = nameOfUser(variables.user.name);
+  const name = nameWithoutLinks(variables.user.name);
   return { ...bounded, user: { ...bounded.user, name, attributes: Object.fromEntries(texts) as typeof attributes } };
 }

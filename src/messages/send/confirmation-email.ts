@@ -3,19 +3,23 @@ import type { Logger } from 'pino';
 import type { UserState } from '../../engine/users.js';
 import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
-import { oneLine } from '../render/bounds.js';
+import { nameWithoutLinks, oneLine } from '../render/bounds.js';
+import type { ConfirmationLimits, ConfirmationRefusal } from '../addresses/confirmation-limits.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import { renderLayout } from '../render/layout.js';
 import { directionOf } from '../render/locales.js';
 import type { Links } from '../addresses/links.js';
 import type { Email, EmailSender, SendResult } from './provider.js';
 import type { MessageConfig } from '../render/texts.js';
-import { brandColors, brandView, type DetailsView } from '../render/view.js';
+import { brandColors, type DetailsView } from '../render/view.js';
 import { fill, wordsFor } from '../render/words.js';
 
 const noDetails: DetailsView = { achievements: [], moreAchievements: '', calendar: null, stats: [], progress: [] };
 
-/** Renders the email that asks a user to confirm the address: the brand and fixed words, and nothing that a user has written. */
+/**
+ * Renders the email that asks a user to confirm the address: fixed words, the color and the name of the brand, and nothing that a user has written.
+ * The address may be a stranger's, so nothing of a tenant is a link, or an image from its host.
+ */
 export function renderConfirmation(
   { document: { messages } }: MessageConfig,
   locale: string,
@@ -23,7 +27,7 @@ export function renderConfirmation(
 ): Pick<Email, 'subject' | 'html' | 'text'> {
   const words = wordsFor(locale);
   const dir = directionOf(words.locale);
-  const brand = brandView(messages);
+  const brand = { name: nameWithoutLinks(messages.brandName), logoUrl: '', address: [] };
   const inWords = (text: string): string => fill(text, { brand: brand.name });
   const { subject, body, ignore, button, reason } = words.confirmation;
   const view = {
@@ -48,6 +52,7 @@ export function renderConfirmation(
 
 export interface ConfirmationSenderOptions {
   readonly confirmations: Confirmations;
+  readonly bounds: ConfirmationLimits;
   readonly links: Links;
   readonly log: Logger;
   /** MESSAGES. */
@@ -62,10 +67,13 @@ export interface ConfirmationTo {
   readonly user: string;
   readonly state: UserState;
   readonly locale: string;
+  /** Whether an operator asks for it. */
+  readonly isAsked: boolean;
 }
 
 /** The outcome of a confirmation: the reply of the server, or why nothing was sent. */
-export type ConfirmationResult = SendResult | { readonly kind: 'none'; readonly detail: string };
+export type ConfirmationResult =
+  SendResult | { readonly kind: 'none'; readonly detail: string } | ({ readonly kind: 'limited' } & ConfirmationRefusal);
 
 /** Sends users the email with the link that confirms their address (CONFIRM_ADDRESSES). */
 export class ConfirmationSender {
@@ -78,8 +86,8 @@ export class ConfirmationSender {
   }
 
   /** Sends a confirmation, or logs it unless MESSAGES is `on`. Does not throw for what the server says. */
-  async send({ tenant, user, state, locale }: ConfirmationTo): Promise<ConfirmationResult> {
-    const { confirmations, links, log, mode, email } = this.options;
+  async send({ tenant, user, state, locale, isAsked }: ConfirmationTo): Promise<ConfirmationResult> {
+    const { confirmations, bounds, links, log, mode, email } = this.options;
     const address = state.profile[userFields.email] ?? '';
     const created = Number(state.profile[userFields.created]);
     const url = await links.confirmationUrl({ tenant, user, created, address });
@@ -90,8 +98,11 @@ export class ConfirmationSender {
       return { kind: 'none', detail: `with MESSAGES=${mode}, the confirmation was logged and not sent` };
     }
     if (!email) return { kind: 'none', detail: 'emails are off: set SMTP_URL and EMAIL_FROM' };
+    const refusal = await bounds.count({ tenant, address, isAsked });
+    if (refusal) return { kind: 'limited', ...refusal };
     const result = await email.send({ id: randomUUID(), to: address, ...rendered, unsubscribeUrl: null });
     if (result.kind === 'accepted') await confirmations.noteSent({ tenant, user, address });
+    if (result.kind === 'temporary' || result.kind === 'unavailable') await bounds.uncount(tenant, address);
     return result;
   }
 }

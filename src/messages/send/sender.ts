@@ -166,7 +166,8 @@ export class Sender {
       record: recordOf({ status: null, answer: null, error: `The address is not confirmed${why}.` }),
     });
     if (status === 'sent') return skipped('');
-    const result = await confirming.send({ tenant, user, state, locale: variables.locale });
+    const result = await confirming.send({ tenant, user, state, locale: variables.locale, isAsked: false });
+    if (result.kind === 'limited') return skipped(`: ${result.reason}`);
     if (result.kind === 'none') return skipped(`: ${result.detail}`);
     if (result.kind === 'accepted') this.watch('smtp', result.kind, result.detail);
     return result.kind === 'accepted' ? skipped(': a confirmation was sent instead') : this.resultOf(rendering, result, recordOf);
