@@ -14,7 +14,7 @@ import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, 
 import { refuseUnused } from '../app/startup.js';
 import { describeTarget } from '../app/target.js';
 import { addDemo } from '../demo/command.js';
-import { countMessages, type CountOptions, preview, type PreviewOptions } from './messages.js';
+import { countMessages, type CountOptions, preview, type PreviewOptions, rotateLinks } from './messages.js';
 import { openReport, restore, verify } from './restore.js';
 import { status } from './status.js';
 
@@ -131,7 +131,7 @@ function program(): Command {
     .description('show stores, processes, leases, backlog and tenants out of sync; changes nothing; exits with 1 if there is a problem')
     .option('--json', 'print it as JSON')
     .action(({ json }: { json?: boolean }) => showStatus(json === true));
-  const messages = laurel.command('messages').description('look at messages to users');
+  const messages = laurel.command('messages').description('look at messages to users, and end their links');
   messages
     .command('preview')
     .argument('<type>', 'achievement_completed, recap, reactivation or streak_reminder')
@@ -146,6 +146,10 @@ function program(): Command {
     .option('--tenant <id>', 'the id or customerId of the tenant; the default tenant without it')
     .description('count the users whom messages of a type would reach today, by channel; nothing is sent')
     .action((type: string, how: CountOptions) => withContext('read', (context, print) => countMessages(context, print, type, how)));
+  messages
+    .command('rotate-links')
+    .description('replace the key that signs the links of emails: no link of an email that was sent works any more')
+    .action(() => withContext('change', rotateLinks));
   const keys = laurel.command('keys').description('manage admin keys, even when all of them are lost');
   keys
     .command('list', { isDefault: true })

@@ -3,6 +3,7 @@ import { type NotificationType, notificationTypes } from '../config/schema/messa
 import { Confirmations } from '../messages/addresses/confirmations.js';
 import { countRecipients } from '../messages/admin/dry-run.js';
 import { isNotificationType, previewMessage } from '../messages/admin/preview.js';
+import { Links } from '../messages/addresses/links.js';
 import { Suppressions } from '../messages/addresses/suppressions.js';
 import { messageOf } from '../redis/connection.js';
 import { OperatorError } from '../shared/errors.js';
@@ -72,4 +73,15 @@ export async function countMessages(context: Context, print: Print, type: string
   print(`email  ${email.toLocaleString('en')}`);
   print(`push   ${push.toLocaleString('en')}`);
   print('These users would receive it today, as far as is known now. Nothing was sent.');
+}
+
+/** `laurel messages rotate-links`: replaces the key that signs the links of emails, so that no link of an email that was sent works any more. */
+export async function rotateLinks({ pool, audit, settings }: Context, print: Print): Promise<void> {
+  await new Links(pool, settings.publicUrl).rotate();
+  const summary = 'the key of the links of emails replaced';
+  await audit.note({ tenant: null, keyId: null, via: 'command', operation: 'messages rotate-links', summary });
+  print(
+    'The links of emails that were sent so far no longer work: to unsubscribe, to the preferences, of clicks, and to confirm an address.',
+  );
+  print('New emails have links that work. Every process uses the new key within a second.');
 }

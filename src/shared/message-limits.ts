@@ -31,6 +31,8 @@ export const messageLimits = {
   maxMessagesPerUserDay: 100,
   /** Bytes of a generated key. */
   secretBytes: 32,
+  /** How long a process uses a key of messages before it reads it again: until then, links that a rotation ends still work. */
+  secretFreshMs: 1_000,
   /** Messages of a tenant that a worker has claimed by one channel: it sends them, or has not saved yet that they are sent. A kill doubles no others. */
   messageConcurrency: 20,
   /** For how long sent messages are collected before they are saved; a worker that is killed sends them again. */

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { SignJWT, UnsecuredJWT, decodeJwt } from 'jose';
+import pino from 'pino';
+import { Context } from '../../src/app/context.js';
+import { rotateLinks } from '../../src/commands/messages.js';
 import { EmailTransport } from '../../src/messages/send/email-transport.js';
 import { Links } from '../../src/messages/addresses/links.js';
 import { Secret } from '../../src/messages/addresses/secret.js';
@@ -183,6 +186,39 @@ describe('The links of messages', () => {
       const url = (await links.unsubscribeUrl(target))!;
       expect(`List-Unsubscribe: <${url}>`.length).to.be.lessThan(998);
     });
+  });
+
+  it('stop working in running processes once the key is rotated, and new ones work', async () => {
+    const url = await unsubscribeUrl();
+    const click = await clickUrl('https://study.example/a');
+    expect([(await open(url)).status, (await open(click)).status]).to.deep.equal([200, 302]);
+    const context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
+    const printed: string[] = [];
+    await rotateLinks(context, (line) => printed.push(line));
+    await context.stop();
+    expect(printed.join(' ')).to.include('unsubscribe');
+    await until('the old link to stop working', async () => (await open(url)).status === 404);
+    expect((await open(click)).status).to.equal(404);
+    links = new Links(world.pool, `${world.address}/`);
+    expect((await post(await unsubscribeUrl())).status).to.equal(200);
+    expect(await isSubscribed()).to.equal(false);
+    const { rows } = await world.pool.query("select operation, via from audit_log where operation = 'messages rotate-links'");
+    expect(rows).to.deep.equal([{ operation: 'messages rotate-links', via: 'command' }]);
+  });
+
+  it('work on while their key cannot be read again', async () => {
+    const url = await clickUrl('https://study.example/a');
+    const secret = new Secret(world.pool, 'message-links', () => (readAt += limits.secretFreshMs));
+    let readAt = 0;
+    const key = await secret.read();
+    await world.pool.query('alter table secrets rename to away');
+    try {
+      expect(await secret.read()).to.equal(key);
+      expect((await open(url)).status).to.equal(302);
+    } finally {
+      await world.pool.query('alter table away rename to secrets');
+    }
+    expect(await secret.read()).to.deep.equal(key);
   });
 
   describe('that are forged', () => {

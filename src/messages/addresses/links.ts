@@ -58,6 +58,11 @@ export class Links {
     this.base = publicUrl?.replace(/\/*$/, '') ?? null;
   }
 
+  /** Makes all links invalid that were signed so far. */
+  rotate(): Promise<void> {
+    return this.secret.rotate();
+  }
+
   /** The link of List-Unsubscribe, which is also the one to the page of preferences; null without PUBLIC_URL. */
   async unsubscribeUrl({ tenant, user, created, delivery }: LinkTarget & { readonly created: number }): Promise<string | null> {
     if (this.base === null) return null;

@@ -6,35 +6,61 @@ import { limits } from '../../shared/limits.js';
 /** The keys that messages use: to sign links, and to hash suppressed addresses. */
 export type SecretName = 'message-links' | 'suppressions';
 
-/** A key of the installation, the same in all processes: generated when it is first needed, then cached. */
+/** A key of the installation, the same in all processes: generated when it is first needed, then cached for limits.secretFreshMs. */
 export class Secret {
   private readonly pool: pg.Pool;
   private readonly name: SecretName;
-  private value: Promise<Buffer> | undefined;
+  private readonly now: () => number;
+  private known: Buffer | undefined;
+  private freshUntil = -Infinity;
+  private reading: Promise<Buffer> | undefined;
 
-  constructor(pool: pg.Pool, name: SecretName) {
+  constructor(pool: pg.Pool, name: SecretName, now: () => number = () => performance.now()) {
     this.pool = pool;
     this.name = name;
+    this.now = now;
   }
 
-  /** The key. Throws a LaurelError `not_ready` if Postgres is away before the first read. */
-  read(): Promise<Buffer> {
-    this.value ??= withPostgresErrors(this.load()).catch((error: unknown) => {
-      this.value = undefined;
-      throw error;
-    });
-    return this.value;
+  /** The key; while Postgres is away, the last one that was read. Throws a LaurelError `not_ready` if Postgres is away before the first read. */
+  async read(): Promise<Buffer> {
+    if (this.known && this.now() < this.freshUntil) return this.known;
+    this.reading ??= this.readAgain();
+    return this.reading;
+  }
+
+  /** Replaces the key. Other processes use the new one within limits.secretFreshMs. */
+  async rotate(): Promise<void> {
+    const sql = 'insert into secrets (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value';
+    await withPostgresErrors(this.pool.query(sql, [this.name, randomBytes(limits.secretBytes)]));
+    this.freshUntil = -Infinity;
+  }
+
+  private async readAgain(): Promise<Buffer> {
+    try {
+      this.known = await withPostgresErrors(this.load());
+    } catch (error) {
+      if (!this.known) throw error;
+    } finally {
+      this.reading = undefined;
+    }
+    this.freshUntil = this.now() + limits.secretFreshMs;
+    return this.known;
   }
 
   private async load(): Promise<Buffer> {
+    const known = await this.find();
+    if (known) return known;
     // Of processes that generate it at once, one inserts, and all read what it has inserted.
     await this.pool.query('insert into secrets (name, value) values ($1, $2) on conflict do nothing', [
       this.name,
       randomBytes(limits.secretBytes),
     ]);
-    const { rows } = await this.pool.query<{ value: Buffer }>('select value from secrets where name = $1', [this.name]);
-    const [row] = rows;
-    if (!row) throw new Error(`the secret ${this.name} was deleted`);
-    return row.value;
+    const created = await this.find();
+    if (!created) throw new Error(`the secret ${this.name} was deleted`);
+    return created;
+  }
+
+  private async find(): Promise<Buffer | undefined> {
+    return (await this.pool.query<{ value: Buffer }>('select value from secrets where name = $1', [this.name])).rows[0]?.value;
   }
 }
