@@ -32,7 +32,7 @@ command.of_user('readUser', KNOWN, function(tx, args, position)
   return {
     outcome.ok,
     redis.call('HGETALL', tx.key),
-    cmsgpack.pack(streaks.fact(tx) or false),
+    cmsgpack.pack(streaks.read_fact(tx) or false),
     completions,
     partition.users(part),
     partition.last_ledger_id(part),
@@ -61,7 +61,7 @@ end)
 -- userUnknown.
 command.of_user('readStreak', KNOWN, function(tx)
   local pauses = tx.core[contract.core.pauses] or {}
-  return { outcome.ok, cmsgpack.pack(streaks.fact(tx) or false), cmsgpack.pack(pauses), tx.day, revision(tx) }
+  return { outcome.ok, cmsgpack.pack(streaks.read_fact(tx) or false), cmsgpack.pack(pauses), tx.day, revision(tx) }
 end)
 
 -- Reads the shown streaks of several users, each settled. If that is more work than one call may do, it replies again, and the next call
@@ -78,7 +78,7 @@ command.with_plan('readStreaks', function(call, args, position)
     if not tx then
       return refused
     end
-    facts[#facts + 1] = tx.exists and streaks.fact(tx) or false
+    facts[#facts + 1] = tx.exists and streaks.read_fact(tx) or false
   end
   return { outcome.ok, cmsgpack.pack(facts) }
 end)

@@ -528,4 +528,13 @@ function streaks.fact(tx)
   return { length, all[shown + STARTED], current, is_extended, extended_at, extended, all[FREEZES], all[WEEKS_FROM] }
 end
 
+-- The same of a user who is read, with whether a pause covers the current period.
+function streaks.read_fact(tx)
+  local fact, place = streaks.fact(tx), contract.streakFact
+  if fact and is_paused(tx, tx.plan.streaks.frequency, fact[place.current]) then
+    fact[place.weeksFrom], fact[place.isPaused] = fact[place.weeksFrom] or false, true
+  end
+  return fact
+end
+
 return streaks

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { StreakLength } from '../history/reader.js';
+import type { ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/encoding.js';
 import { baseStreak, historyResponse } from '../responses/streaks.js';
@@ -15,16 +16,22 @@ import { userRevision } from './users.js';
 /** When a streak was last extended; null without a streak. */
 const lastExtension = (fact: StreakFact | undefined): string | null => (fact && fact.length > 0 ? instant(fact.extendedAt) : null);
 
+type StreakStores = Pick<Stores, 'engine' | 'clock' | 'history'>;
+
 /**
  * A user's streak with the history of the last periods, the current one included, oldest first; the contract's `StreakResponse`. Throws a 404
  * for an unknown user.
  */
-export async function readStreak(
-  { engine, clock, history }: Pick<Stores, 'engine' | 'clock' | 'history'>,
+export const readStreak = async (stores: StreakStores, tenant: number, id: string, historyPeriods: number): Promise<StreakResponse> =>
+  (await readStreakAndFact(stores, tenant, id, historyPeriods)).response;
+
+/** The same, with what it was made from. */
+export async function readStreakAndFact(
+  { engine, clock, history }: StreakStores,
   tenant: number,
   id: string,
   historyPeriods: number,
-): Promise<StreakResponse> {
+): Promise<{ readonly config: ActiveConfig; readonly fact: StreakFact | undefined; readonly response: StreakResponse }> {
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'readStreak', () => ({ args: { user: id, entryId } }));
   if (outcome !== outcomes.ok) throw refusal(outcome, id);
@@ -45,7 +52,7 @@ export async function readStreak(
         () => history.streakPeriods(tenant, id, frequency, span),
       )
     : [];
-  return {
+  const response = {
     ...baseStreak(config, streak),
     extended: lastExtension(streak),
     streakHistory: streak ? historyResponse(config, streak, new Map(rows.map((row) => [row.period, row])), historyPeriods) : [],
@@ -53,6 +60,7 @@ export async function readStreak(
       .filter(({ last }) => last >= Number(day))
       .map(({ id: pauseId, first, last }) => ({ id: pauseId, start: dayToDate(first), end: dayToDate(last) })),
   };
+  return { config, fact: streak, response };
 }
 
 /** The shown streaks of users, in one call, in the order of `ids`; undefined for a user who does not exist. */

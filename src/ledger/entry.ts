@@ -112,6 +112,8 @@ export interface StreakFact {
   readonly freezes: number;
   /** The first local day that is in the configured weeks; absent where all are (docs/rules/streaks.md). */
   readonly weeksFrom?: number;
+  /** Of a read: whether a pause covers the current period. */
+  readonly isPaused?: boolean;
 }
 
 /** Field (contract.ts, userFields) → text: the whole profile, attributes included. */

@@ -103,7 +103,7 @@ const layouts = {
   awardFact: ['trigger', 'ordinal', 'awarded', 'total', 'boosts', 'at', 'day'],
   boardFact: ['no', 'run', 'group', 'seq', 'value', 'rank', 'previousRank', 'previousValue', 'threshold'],
   periodFact: ['frequency', 'period', 'length', 'how', 'isShown'],
-  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom'],
+  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom', 'isPaused'],
   /** SegmentFact of ledger/entry.ts. */
   segment: ['no', 'at', 'version', 'plan', 'next'],
   /**

@@ -82,6 +82,10 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
 
 const weeksOf = ({ document }: ActiveConfig, from: number | undefined): Weeks => ({ shift: weekShiftOf(document.settings), from });
 
+/** The dates of the current period of the configured frequency. */
+export const currentPeriod = (config: ActiveConfig, { current, weeksFrom }: StreakFact): { first: string; last: string } =>
+  datesIn(config.document.streaks.frequency, current, weeksOf(config, weeksFrom));
+
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
 export function baseStreak(
   config: ActiveConfig,

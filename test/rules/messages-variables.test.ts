@@ -83,7 +83,7 @@ const abouts: Readonly<Record<NotificationType, NotificationAbout>> = {
   },
   recap: { type: 'recap', periodStart: '2040-01-02', periodEnd: '2040-01-08' },
   reactivation: { type: 'reactivation', messageNumber: 2, daysSinceLastActive: 9 },
-  streak_reminder: { type: 'streak_reminder' },
+  streak_reminder: { type: 'streak_reminder', periodEnd: '2040-01-31' },
 };
 
 const noTexts = {

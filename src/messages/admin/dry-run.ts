@@ -9,6 +9,7 @@ import { configuredChannels } from '../rules/channels.js';
 import { reachOf, readProfiles } from '../rules/profiles.js';
 import { readPage, zonesOf } from '../schedule/recipients.js';
 import { typeOf, webhookOf } from '../rules/notification.js';
+import { periodToRemindOf } from '../rules/streak-reminder.js';
 import { isScheduledDay, localDayOf, type UserScheduleKind } from '../rules/times.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import type { Suppressions } from '../addresses/suppressions.js';
@@ -55,15 +56,15 @@ async function countReached(
   };
 }
 
-/** Those users whose streak ends with the current period unless they extend it. */
-async function withEndingStreak({ engine }: Stores, tenant: number, ids: readonly string[]): Promise<string[]> {
-  const ending: string[] = [];
+/** Those users who are reminded of their streak on a local day. */
+async function toRemind({ engine }: Stores, config: ActiveConfig, ids: readonly string[], day: number): Promise<string[]> {
+  const reminded: string[] = [];
   for (let first = 0; first < ids.length; first += limits.dryRunStreaks) {
     const some = ids.slice(first, first + limits.dryRunStreaks);
-    const facts = await readStreaks(engine, tenant, some);
-    ending.push(...some.filter((_, i) => (facts[i]?.length ?? 0) > 0 && facts[i]?.isExtended === false));
+    const facts = await readStreaks(engine, config.tenant, some);
+    reminded.push(...some.filter((_, i) => periodToRemindOf(config, facts[i], day) !== undefined));
   }
-  return ending;
+  return reminded;
 }
 
 /** Counts the recipients of a zone on its current local day, page by page. */
@@ -80,7 +81,7 @@ async function countZone(
   for (let after: string | undefined = ''; after !== undefined;) {
     const page = await readPage(tools.pool, config, { kind, isReachable, ...place, after });
     const all = page.recipients.map(({ id }) => id);
-    const ids = type === 'streak_reminder' ? await withEndingStreak(tools.stores, config.tenant, all) : all;
+    const ids = type === 'streak_reminder' ? await toRemind(tools.stores, config, all, place.day) : all;
     counts = sum(counts, await countReached(tools, config, type, ids));
     after = page.last;
   }

@@ -5,7 +5,8 @@ import type { SummaryStores } from '../../engine/points.js';
 import { completedBy, readUser, type UserState } from '../../engine/users.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { completedResponse } from '../../responses/achievements.js';
-import { dateToDay } from '../../shared/calendar.js';
+import { baseStreak } from '../../responses/streaks.js';
+import { dateToDay, dayToDate } from '../../shared/calendar.js';
 import { LaurelError } from '../../shared/errors.js';
 import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import type { MessageTexts } from '../render/defaults.js';
@@ -66,7 +67,7 @@ function sampleAbout(type: NotificationType, state: UserState): NotificationAbou
     case 'reactivation':
       return { type, messageNumber: 1, daysSinceLastActive: config.document.settings.reactivationDays[0] ?? 1 };
     case 'streak_reminder':
-      return { type };
+      return { type, periodEnd: baseStreak(config, state.streak).periodEnd ?? dayToDate(day) };
   }
 }
 

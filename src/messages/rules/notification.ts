@@ -13,7 +13,8 @@ export type NotificationAbout =
   | { readonly type: 'recap'; readonly periodStart: string; readonly periodEnd: string }
   /** `messageNumber` counts from 1. */
   | { readonly type: 'reactivation'; readonly messageNumber: number; readonly daysSinceLastActive: number }
-  | { readonly type: 'streak_reminder' };
+  /** The last date of the period in which the streak has to be extended. */
+  | { readonly type: 'streak_reminder'; readonly periodEnd: string };
 
 /** Who receives what is due for a user: the user, by email and push, or the endpoints that subscribe to the webhook of its type. */
 export const audiences = ['user', 'webhook'] as const;
@@ -53,7 +54,7 @@ export interface StoredNotification {
   /** The user's local day when it was queued, in days since 1970-01-01. */
   readonly day: number;
   readonly about: NotificationAbout;
-  /** The zone decided what was due (schedule/recipients.ts). */
+  /** The zone tells on which day a reactivation became due (schedule/recipients.ts). */
   readonly user: { readonly tz: string | null };
   /** Of a push notification: the device. */
   readonly token?: string;

@@ -2,16 +2,15 @@ import type pg from 'pg';
 import { type Channel, type NotificationType, notificationTypes } from '../../config/schema/message-types.js';
 import { subscribedKinds } from '../../deliveries/outbox.js';
 import type { Stores } from '../../engine/leaderboards.js';
-import { readStreak } from '../../engine/streaks.js';
+import { readStreakAndFact } from '../../engine/streaks.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import { betweenBatches } from '../../ledger/offsets.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
-import type { StreakResponse } from '../../responses/streaks.js';
 import { LaurelError } from '../../shared/errors.js';
 import { channelsFor } from '../rules/channels.js';
 import { type Audience, audiences, type Notification, typeOf, webhookOf } from '../rules/notification.js';
 import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
-import { isEnding } from '../rules/streak-reminder.js';
+import { periodToRemindOf } from '../rules/streak-reminder.js';
 import {
   isSameOccurrence,
   localDayOf,
@@ -23,7 +22,7 @@ import {
 } from '../rules/times.js';
 import { DueMoments } from './due-moments.js';
 import { isSent, queueNotifications } from './queue.js';
-import { hasChangedDefaultZone, notifiedElsewhere, readPage, type Recipient, zonesOf } from './recipients.js';
+import { hasChangedDefaultZone, notifiedBefore, readPage, type Recipient, zonesOf } from './recipients.js';
 import { computeTimesAgain, isAnyDue, queueWaiting, unscheduleOthers } from './waiting.js';
 
 /** In every time zone, local hours begin at a quarter of a UTC hour. */
@@ -249,20 +248,18 @@ export class DueNotifications {
           return { user, at, about: { type: 'reactivation', messageNumber, daysSinceLastActive } };
         });
       case 'emails.streak_reminder_due': {
-        const streaks = await Promise.all(recipients.map(({ id }) => this.endingStreak(tenant, id)));
-        return recipients.flatMap(({ id: user }, i): Notification[] => {
-          const streak = streaks[i];
-          return streak ? [{ user, at, about: { type: 'streak_reminder' }, streak }] : [];
-        });
+        const reminders = await Promise.all(recipients.map(({ id }) => this.reminderOf(tenant, id, { at, day })));
+        return reminders.filter((reminder) => reminder !== undefined);
       }
     }
   }
 
-  /** A user's streak that expires after the current period, as a read would return it; undefined if it was extended or the user was deleted. */
-  private async endingStreak(tenant: number, id: string): Promise<StreakResponse | undefined> {
+  /** The reminder of a user's streak, as a read would return it; undefined if there is nothing to remind of, or the user was deleted. */
+  private async reminderOf(tenant: number, user: string, { at, day }: Occurrence): Promise<Notification | undefined> {
     try {
-      const streak = await readStreak(this.options.stores, tenant, id, 0);
-      return isEnding(streak) ? streak : undefined;
+      const { config, fact, response: streak } = await readStreakAndFact(this.options.stores, tenant, user, 0);
+      const periodEnd = periodToRemindOf(config, fact, day);
+      return periodEnd === undefined ? undefined : { user, at, about: { type: 'streak_reminder', periodEnd }, streak };
     } catch (error) {
       if (error instanceof LaurelError && error.code === 'not_found') return undefined;
       throw error;
@@ -288,7 +285,7 @@ export class DueNotifications {
       if (rowCount === 0) return undefined;
       const users = notifications.map(({ user }) => user);
       const profiles = await readProfiles(client, tenant, users);
-      for (const user of await notifiedElsewhere(client, config, { kind, day, now }, profiles)) profiles.delete(user);
+      for (const user of await notifiedBefore(client, config, { kind, day }, notifications)) profiles.delete(user);
       const due = notifications.flatMap((notification) => {
         const profile = profiles.get(notification.user);
         return profile ? [{ ...notification, profile }] : [];

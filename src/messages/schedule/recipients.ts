@@ -4,10 +4,9 @@ import { limits } from '../../shared/limits.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
-import { userFields } from '../../redis/contract.js';
 import { withStreak } from '../rules/streak-reminder.js';
 import { localDayOf, recapPeriod, type UserScheduleKind } from '../rules/times.js';
-import { typeOf } from '../rules/notification.js';
+import { type Notification, typeOf } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';
 
@@ -81,12 +80,11 @@ const inactive: Filter = async (client, config, users, day) => {
     .filter(({ idleDays }) => reactivationDays.has(idleDays));
 };
 
-const withOpenStreak: Filter = async (client, config, users, day) => {
+const withAnyStreak: Filter = async (client, config, users) => {
   const ids = await withStreak(
     client,
     config,
     users.map(({ id }) => id),
-    day,
   );
   return ids.map((id) => ({ id, idleDays: 0 }));
 };
@@ -94,7 +92,7 @@ const withOpenStreak: Filter = async (client, config, users, day) => {
 const filters: Readonly<Record<UserScheduleKind, Filter>> = {
   'emails.recap_due': withEvents,
   'emails.reactivation_due': inactive,
-  'emails.streak_reminder_due': withOpenStreak,
+  'emails.streak_reminder_due': withAnyStreak,
 };
 
 /** Reads the next users of a zone, and selects the recipients of an occurrence. */
@@ -113,34 +111,39 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
   };
 }
 
-/** How long ago the current day may have been published in another zone: zones differ by at most 26 hours, and days are at most a day late. */
-const elsewhereMs = 3 * 86_400_000;
+/** What a notification is about, of those that are sent once for each period. */
+const periodEndOf = ({ about }: Notification): string | undefined => ('periodEnd' in about ? about.periodEnd : undefined);
 
 /**
- * The users who moved from another zone, where the same calendar day was already published for them, or waits for the end of quiet hours. (Only users
- * whose profile changed lately can have moved, so few messages are read.)
+ * The users to whom a notification about the same period (a reactivation: of the same local day) was already published, in another zone or on another
+ * day of the configuration, or waits for the end of quiet hours.
  */
-export async function notifiedElsewhere(
+export async function notifiedBefore(
   client: Client,
   { tenant, document }: ActiveConfig,
-  { kind, day, now }: { readonly kind: UserScheduleKind; readonly day: number; readonly now: number },
-  users: ReadonlyMap<string, ProfileFact>,
+  { kind, day }: { readonly kind: UserScheduleKind; readonly day: number },
+  notifications: readonly Notification[],
 ): Promise<Set<string>> {
-  const since = now - elsewhereMs;
-  const changed = [...users].filter(([, profile]) => Number(profile[userFields.updated]) >= since).map(([id]) => ({ id }));
-  if (changed.length === 0) return new Set();
-  const { rows } = await client.query<{ id: string; timestamp: string; tz: string | null }>(
-    `select user_id as id, payload ->> 'timestamp' as timestamp, payload #>> '{user,tz}' as tz from outbox
-      where tenant = $1 and user_id = any($2::text[]) and kind = any($3::text[]) and at >= to_timestamp($4 / 1000.0)`,
-    [tenant, idsOf(changed), textArray([kind, messageKind(typeOf[kind])]), since],
+  if (notifications.length === 0) return new Set();
+  const periodEnds = new Map(notifications.map((notification) => [notification.user, periodEndOf(notification) ?? null]));
+  const users = textArray([...periodEnds.keys()]);
+  const { rows } = await client.query<{ id: string; timestamp: string; tz: string | null; periodEnd: string | null }>(
+    `select user_id as id, payload ->> 'timestamp' as timestamp, payload #>> '{user,tz}' as tz,
+            coalesce(payload #>> '{about,periodEnd}', payload #>> '{recap,periodEnd}', payload #>> '{streak,periodEnd}') as "periodEnd"
+       from outbox where tenant = $1 and user_id = any($2::text[]) and kind = any($3::text[])`,
+    [tenant, users, textArray([kind, messageKind(typeOf[kind])])],
+  );
+  const waiting = await client.query<{ id: string; periodEnd: string | null }>(
+    `select user_id as id, data ->> 'periodEnd' as "periodEnd" from scheduled_notifications
+      where tenant = $1 and user_id = any($2::text[]) and audience = 'user' and type = $3`,
+    [tenant, users, typeOf[kind]],
   );
   const { defaultTimeZone } = document.settings;
-  const waiting = await client.query<{ id: string }>(
-    "select user_id as id from scheduled_notifications where tenant = $1 and user_id = any($2::text[]) and audience = 'user' and type = $3",
-    [tenant, idsOf(changed), typeOf[kind]],
+  const published = rows.filter(
+    ({ timestamp, tz, periodEnd }) => periodEnd !== null || localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day,
   );
-  const same = rows.filter(({ timestamp, tz }) => localDayOf(Date.parse(timestamp), tz ?? defaultTimeZone) === day);
-  return new Set([...same, ...waiting.rows].map(({ id }) => id));
+  const same = [...published, ...waiting.rows].filter(({ id, periodEnd }) => periodEnd === periodEnds.get(id));
+  return new Set(same.map(({ id }) => id));
 }
 
 /** Whether users without a zone lived in another one at some moment since `at`, in milliseconds since 1970. Reads only the versions since. */

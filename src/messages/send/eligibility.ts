@@ -3,14 +3,13 @@ import type pg from 'pg';
 import type { Channel, NotificationType } from '../../config/schema/message-types.js';
 import type { UserState } from '../../engine/users.js';
 import { numberArray } from '../../postgres/arrays.js';
-import { baseStreak } from '../../responses/streaks.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import type { StoredNotification } from '../rules/notification.js';
 import { deviceTokensOf, reachOf, zoneOf } from '../rules/profiles.js';
-import { isEnding, withStreak } from '../rules/streak-reminder.js';
-import { localDayOf, quietUntil, sendableAt, streakPeriod } from '../rules/times.js';
+import { endingPeriod } from '../rules/streak-reminder.js';
+import { localDayOf, quietUntil, sendableAt } from '../rules/times.js';
 
 /** For how long after it became due a message of a type is sent. */
 export const maxAgeMs = (type: NotificationType): number =>
@@ -33,13 +32,6 @@ const reasons: Readonly<Record<Channel, string>> = {
 const dueDayOf = ({ config }: UserState, { timestamp, user }: StoredNotification): number =>
   localDayOf(Date.parse(timestamp), user.tz ?? config.document.settings.defaultTimeZone);
 
-/** Whether a streak still ends with the period of the day on which a reminder became due. */
-async function isStillEnding(pool: pg.Pool, { config, streak, day }: UserState, user: string, dueDay: number): Promise<boolean> {
-  const { first, last } = streakPeriod(config.document, dueDay);
-  if (day < first || last < day || !isEnding(baseStreak(config, streak))) return false;
-  return (await withStreak(pool, config, [user], dueDay)).length > 0;
-}
-
 /** Whether a user had an event after a local day, in days since 1970-01-01. */
 async function isActiveSince(pool: pg.Pool, { config }: UserState, user: string, day: number): Promise<boolean> {
   const metrics = numberArray(config.document.metrics.map(({ no }) => no));
@@ -56,15 +48,18 @@ async function isActiveSince(pool: pg.Pool, { config }: UserState, user: string,
 /** Why a message is no longer true or useful; undefined if it is. */
 async function outdated(pool: pg.Pool, state: UserState, user: string, message: StoredNotification): Promise<string | undefined> {
   const { about } = message;
-  const dueDay = dueDayOf(state, message);
   switch (about.type) {
     case 'achievement_completed':
     case 'recap':
       return undefined;
-    case 'reactivation':
-      return (await isActiveSince(pool, state, user, dueDay - about.daysSinceLastActive)) ? 'The user is active again.' : undefined;
-    case 'streak_reminder':
-      return (await isStillEnding(pool, state, user, dueDay)) ? undefined : 'The streak was extended, lost or paused.';
+    case 'reactivation': {
+      const lastDay = dueDayOf(state, message) - about.daysSinceLastActive;
+      return (await isActiveSince(pool, state, user, lastDay)) ? 'The user is active again.' : undefined;
+    }
+    case 'streak_reminder': {
+      const isStillEnding = endingPeriod(state.config, state.streak)?.last === about.periodEnd;
+      return isStillEnding ? undefined : 'The streak was extended, lost or paused.';
+    }
   }
 }
 
