@@ -214,19 +214,20 @@ function streaks.settle(tx)
   tx.streaks_settled = true
 end
 
-local NO_CONDITIONS = { metrics = {} }
-
--- The user's own conditions where the configuration lets users choose; users may always switch their streaks off.
+-- The user's own conditions, without those on archived metrics; the configured ones where none is left, or users may have none.
 local function conditions_of(tx)
   local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
   if not stored or stored == '' then
     return settings
   end
-  local own = cjson.decode(stored)
-  if settings.personal and own.metrics then
-    return own
+  local own, left = cjson.decode(stored), {}
+  for _, condition in ipairs(settings.personal and own.metrics or {}) do
+    if tx.plan.metrics[condition.key] then
+      left[#left + 1] = condition
+    end
   end
-  return own.enabled == false and NO_CONDITIONS or settings
+  own.metrics = left
+  return (#left > 0 or own.enabled == false) and own or settings
 end
 
 -- The stored preferences after a change: `enabled` alone leaves the conditions that the user has chosen.

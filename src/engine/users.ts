@@ -251,11 +251,14 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   });
   const own = profile[userFields.streakPreferences];
   if (own === undefined) return { notifications: Object.fromEntries(notifications) };
-  const stored = JSON.parse(own) as StoredStreakPreferences;
-  const { enabled } = stored;
-  const { mode, metrics } = stored.metrics ? stored : configuredConditions(config);
-  const shown = metrics.map(({ key, threshold }) => ({ key: mustGet(config.metricByNo, Number(key), 'metric').key, threshold }));
-  return { notifications: Object.fromEntries(notifications), streak: { enabled, evaluationMode: mode, metrics: shown } };
+  // What is returned can be sent back: neither conditions on archived metrics nor, while users have no conditions of their own, any.
+  const { enabled, mode: evaluationMode, metrics: stored } = JSON.parse(own) as StoredStreakPreferences;
+  const metrics = stored?.flatMap(({ key: no, threshold }) => {
+    const { key, archived } = mustGet(config.metricByNo, Number(no), 'metric');
+    return archived ? [] : [{ key, threshold }];
+  });
+  const hasOwn = config.document.streaks.personalization && metrics !== undefined;
+  return { notifications: Object.fromEntries(notifications), streak: { enabled, ...(hasOwn && { evaluationMode, metrics }) } };
 }
 
 /** Changes the preferences of a user, and returns all of them. Throws a 404 for an unknown user, a 422 for what is not allowed. */

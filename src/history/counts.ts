@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { textArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { inTransaction } from '../postgres/pool.js';
+import { userFields } from '../redis/contract.js';
 import type { Frequency } from '../shared/calendar.js';
 
 /** A query of one row with the column `count`. `$1` is the tenant, `values` are the parameters from `$2` on. */
@@ -37,6 +38,12 @@ export const abovePoints = (system: number, points: number): Count => ({
 export const withMetric = (metric: number): Count => ({
   text: 'select count(*) from user_metrics where tenant = $1 and metric = $2',
   values: [metric],
+});
+
+/** Users with a streak condition of their own on a metric. */
+export const withOwnCondition = (metric: number): Count => ({
+  text: 'select count(*) from users where tenant = $1 and (preferences ->> $2)::jsonb @> $3::jsonb',
+  values: [userFields.streakPreferences, JSON.stringify({ metrics: [{ key: String(metric) }] })],
 });
 
 /** Users with a value of each of these attributes. */

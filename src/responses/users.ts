@@ -35,11 +35,14 @@ export const preferencesShape = z
     streak: z
       .object({
         enabled: z.boolean(),
-        evaluationMode: z.enum(['AND', 'OR']),
-        metrics: z.array(z.object({ key: z.string(), threshold: z.number() })),
+        evaluationMode: z.enum(['AND', 'OR']).optional(),
+        metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
       })
       .optional()
-      .meta({ description: "The user's own streak conditions, if the user has chosen any." }),
+      .meta({
+        description:
+          "Whether the user has streaks, if the user has said so; and the user's own conditions, if there are any and personalization is on.",
+      }),
   })
   .meta({ id: 'Preferences' });
 export type PreferencesResponse = z.infer<typeof preferencesShape>;

@@ -196,6 +196,28 @@ describe('The Admin API', () => {
     bodyOf(await patch('/streak-settings', streaks), 200);
   });
 
+  it('returns streak preferences that can be sent back: none on archived metrics, and none while personalization is off', async () => {
+    await track(world, 'cards', { user: 'ana', value: 1 });
+    bodyOf(await patch('/streak-settings', { personalization: true }), 200);
+    const [lines] = bodyOf<{ created: { id: string }[] }>(
+      await world.request('POST', `${base}/metrics`, { body: [{ key: 'lines', name: 'Lines' }] }),
+      201,
+    ).created;
+    const path = '/v1/users/ana/preferences';
+    const sendBack = async (): Promise<object | undefined> => {
+      const { streak } = await read<{ streak?: object }>(world, path);
+      expect(bodyOf<{ streak?: object }>(await world.request('PATCH', path, { body: { streak } }), 200).streak).to.deep.equal(streak);
+      return streak;
+    };
+    const own = (...keys: string[]) => ({ enabled: true, evaluationMode: 'AND', metrics: keys.map((key) => ({ key, threshold: 2 })) });
+    bodyOf(await world.request('PATCH', path, { body: { streak: own('cards', 'lines') } }), 200);
+    expect(await sendBack()).to.deep.equal(own('cards', 'lines'));
+    bodyOf(await world.request('DELETE', `${base}/metrics?ids=${lines?.id}`), 200);
+    expect(await sendBack()).to.deep.equal(own('cards'));
+    bodyOf(await patch('/streak-settings', { personalization: false }), 200);
+    expect(await sendBack()).to.deep.equal({ enabled: true });
+  });
+
   it('answers streak preferences with a 403 that names the setting while personalization is off, and changes nothing', async () => {
     await world.setClock(defaultNow);
     await world.drain();
@@ -212,21 +234,22 @@ describe('The Admin API', () => {
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
   });
 
-  it('takes `enabled` alone while personalization is off, shows it with the configured conditions, and keeps a choice of conditions', async () => {
+  it('takes `enabled` alone while personalization is off, and keeps a choice of conditions', async () => {
     await track(world, 'cards', { user: 'bo', value: 1 });
     bodyOf(await patch('/streak-settings', { metrics: [{ metricId: metric, threshold: 3 }] }), 200);
     const preferences = '/v1/users/bo/preferences';
     const change = async (streak: object): Promise<object> =>
       bodyOf<{ streak: object }>(await world.request('PATCH', preferences, { body: { streak } }), 200).streak;
-    const shown = { evaluationMode: 'OR', metrics: [{ key: 'cards', threshold: 3 }] };
-    expect(await change({ enabled: false })).to.deep.equal({ enabled: false, ...shown });
-    expect(await change({})).to.deep.equal({ enabled: false, ...shown });
+    expect(await change({ enabled: false })).to.deep.equal({ enabled: false });
+    expect(await change({})).to.deep.equal({ enabled: false });
     bodyOf(await patch('/streak-settings', { personalization: true }), 200);
     const own = { evaluationMode: 'AND', metrics: [{ key: 'cards', threshold: 12.5 }] };
     await change(own);
     bodyOf(await patch('/streak-settings', streaks), 200);
-    expect(await change({ enabled: false })).to.deep.equal({ enabled: false, ...own });
+    expect(await change({ enabled: false })).to.deep.equal({ enabled: false });
+    bodyOf(await patch('/streak-settings', { personalization: true }), 200);
     expect(await change({ enabled: true })).to.deep.equal({ enabled: true, ...own });
+    bodyOf(await patch('/streak-settings', streaks), 200);
   });
 
   const refused: readonly (readonly [path: string, body: () => unknown, sentence: RegExp])[] = [

@@ -16,6 +16,8 @@ interface Row {
   readonly rule: string;
   readonly before: Config;
   readonly events: readonly Step[];
+  /** Users with a streak condition of their own on `m`. */
+  readonly personal?: readonly string[];
   readonly after: Config;
   readonly prune?: true;
   readonly effect: Partial<Effect>;
@@ -268,6 +270,20 @@ export const rows: readonly Row[] = [
     after: { attributes },
     prune: true,
     effect: { kind: 'metric', key: 'm', users: 1, sentence: '1 user has a total of it, which would no longer be shown.' },
+  },
+  {
+    rule: 'A metric that is archived is in streak conditions of users',
+    before: { metrics: [...base.metrics, { key: 'n', name: 'N' }], streaks: { ...streaks, personalization: true } },
+    events: play.slice(0, 3).map(([user, value]) => [typeof user === 'string' ? user : { id: user.id }, value] as const),
+    personal: ['ana', 'carl'],
+    after: { metrics: [{ key: 'n', name: 'N' }], streaks: { metrics: [{ metricKey: 'n', threshold: 1 }] } },
+    prune: true,
+    effect: {
+      kind: 'metric',
+      key: 'm',
+      users: 2,
+      sentence: '2 users have a streak condition of their own on it, which would no longer count.',
+    },
   },
   {
     rule: 'Streaks of another frequency are shown to those who have one',

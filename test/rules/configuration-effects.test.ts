@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bodyOf, configText, readPoints, track } from '../support/answers.js';
+import { bodyOf, configText, readPoints, track, userPath } from '../support/answers.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 import {
   achievement,
@@ -46,11 +46,19 @@ describe('The effect of a change, in numbers', () => {
     await world.drain();
   }
 
-  for (const { rule, before, events, after: file, prune, effect, measure, outcome } of rows) {
+  for (const { rule, before, events, personal = [], after: file, prune, effect, measure, outcome } of rows) {
     it(rule, async () => {
       const world = await started(before, events);
+      for (const user of personal) {
+        const body = { streak: { metrics: [{ key: 'm', threshold: 2 }] } };
+        bodyOf(await world.request('PATCH', userPath(user, '/preferences'), { body }), 200);
+      }
+      if (personal.length > 0) await world.drain();
       const found = (await dryRun(world, file, prune)).filter(
-        ({ kind, key }) => kind === effect.kind && (effect.key === undefined || key === effect.key),
+        ({ kind, key, sentence }) =>
+          kind === effect.kind &&
+          (effect.key === undefined || key === effect.key) &&
+          (personal.length === 0 || sentence.includes('of their own')),
       );
       expect(found).to.have.length(1);
       expect(found[0]).to.deep.include(effect);

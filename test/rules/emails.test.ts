@@ -154,6 +154,21 @@ describe('E-mails that are due', () => {
     expect(await sent('2040-01-04T20:00:00Z')).to.deep.equal(['streak_reminder ana']);
   });
 
+  it('streak_reminder: not to users who have switched their streak off', async () => {
+    await start({ reactivationDays: [] }, { personalization: true });
+    for (const id of ['ana', 'ben']) {
+      await identify(id);
+      await event(id);
+    }
+    bodyOf(await world.request('PATCH', userPath('ana', '/preferences'), { body: { streak: { enabled: false } } }), 200);
+    expect(await sent('2040-01-03T20:00:00Z')).to.deep.equal(['streak_reminder ben']);
+    await event('ana');
+    await event('ben');
+    expect(await read<{ length: number }>(world, userPath('ana', '/streak'))).to.include({ length: 1 });
+    await world.configure(config({ reactivationDays: [] }, { personalization: false }));
+    expect(await sent('2040-01-04T20:00:00Z')).to.deep.equal(['streak_reminder ben']);
+  });
+
   it('recap: on the first day of a week at 9:00, of the week before, to active users', async () => {
     await start();
     for (const id of ['ana', 'ben']) await identify(id);

@@ -142,6 +142,30 @@ describe('Streaks', () => {
       ],
     },
     {
+      rule: "a user's own condition on an archived metric is dropped until the metric is back",
+      given: { streaks: { personalization: true } },
+      lines: [
+        '01-02 12:00 | ana prefers pages 2 and mistakes 1 | streak 0',
+        '01-02 12:00 | ana pages 2 | streak 0',
+        '01-02 13:00 | operator: archives metrics mistakes | streak 0',
+        '01-02 14:00 | ana cards 1 | streak 0',
+        '01-02 14:00 | ana pages 1 | streak 1',
+        '01-03 12:00 | operator: revives metrics mistakes | streak 1',
+        '01-03 13:00 | ana pages 2 | streak 1',
+        '01-03 13:00 | ana mistakes 1 | streak 2',
+      ],
+    },
+    {
+      rule: "the configured conditions count when none of a user's own is left",
+      given: { streaks: { personalization: true } },
+      lines: [
+        '01-02 12:00 | ana prefers pages 2 | streak 0',
+        '01-02 12:00 | ana pages 2 | streak 1',
+        '01-03 12:00 | operator: archives metrics pages | streak 1',
+        '01-03 13:00 | ana cards 1 | streak 2',
+      ],
+    },
+    {
       rule: 'while personalization is off, users choose none',
       lines: ['01-02 12:00 | ana prefers pages 2 | refused 403', '01-02 12:00 | ana pages 2 | streak 0'],
     },

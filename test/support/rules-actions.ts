@@ -153,9 +153,14 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
     ({ subject }, user = '', key = '', more) => subject.completeAchievement(key, { id: user, ...wordsOf(more).user }),
   ],
   [
-    /^(\S+) prefers (\S+) (\S+)$/,
-    ({ subject }, user = '', key = '', threshold) =>
-      subject.setStreakPreferences(user, { evaluationMode: 'AND', metrics: [{ key, threshold: Number(threshold) }] }),
+    /^(\S+) prefers (\S+ \S+(?: and \S+ \S+)*)$/,
+    ({ subject }, user = '', conditions = '') => {
+      const metrics = conditions.split(' and ').map((condition) => {
+        const [key = '', threshold] = condition.split(' ');
+        return { key, threshold: Number(threshold) };
+      });
+      return subject.setStreakPreferences(user, { evaluationMode: 'AND', metrics });
+    },
   ],
   [/^(\S+) (\S+) (-?\d\S*)(?: (.+))?$/, event],
 ];

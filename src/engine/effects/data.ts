@@ -1,5 +1,5 @@
 import type { Webhook } from '../../config/schema/model.js';
-import { pendingDeliveries, withAttributes, withMetric, withoutZone, withStreak } from '../../history/counts.js';
+import { pendingDeliveries, withAttributes, withMetric, withoutZone, withOwnCondition, withStreak } from '../../history/counts.js';
 import { conditionsDefinition } from '../../plan/activation.js';
 import type { Frequency } from '../../shared/calendar.js';
 import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
@@ -29,6 +29,14 @@ function droppedData({ from, to }: PlannedChange): Question[] {
       of: 'users',
       sentence: (count) => `${counted(count, 'user has', 'users have')} a total of it, which would no longer be shown.`,
       what: 'users with a total of it',
+    })),
+    ...(to.streaks.personalization ? metrics : []).map(({ is }): Question => ({
+      subject: subjectOf('metric', is),
+      count: withOwnCondition(is.no),
+      of: 'users',
+      sentence: (count) =>
+        `${counted(count, 'user has', 'users have')} a streak condition of their own on it, which would no longer count.`,
+      what: 'users with a streak condition of their own on it',
     })),
   ];
 }

@@ -50,6 +50,12 @@ export function receivesEmail(profile: ProfileFact, type: NotificationType): boo
   return hasAddress && profile[userFields.subscribeToEmails] === '1' && takes(profile, type, 'email');
 }
 
+/** Whether a user has not switched streaks off. */
+export function hasStreaks(profile: ProfileFact): boolean {
+  const stored = profile[userFields.streakPreferences];
+  return !stored || (JSON.parse(stored) as { enabled: boolean }).enabled;
+}
+
 /** The user's device tokens, each once. */
 export function deviceTokensOf(profile: ProfileFact): readonly string[] {
   const stored = profile[userFields.deviceTokens];

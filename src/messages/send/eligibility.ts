@@ -7,7 +7,7 @@ import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import type { StoredNotification } from '../rules/notification.js';
-import { deviceTokensOf, reachOf, zoneOf } from '../rules/profiles.js';
+import { deviceTokensOf, hasStreaks, reachOf, zoneOf } from '../rules/profiles.js';
 import { endingPeriod } from '../rules/streak-reminder.js';
 import { localDayOf, quietUntil, sendableAt } from '../rules/times.js';
 
@@ -57,8 +57,8 @@ async function outdated(pool: pg.Pool, state: UserState, user: string, message: 
       return (await isActiveSince(pool, state, user, lastDay)) ? 'The user is active again.' : undefined;
     }
     case 'streak_reminder': {
-      const isStillEnding = endingPeriod(state.config, state.streak)?.last === about.periodEnd;
-      return isStillEnding ? undefined : 'The streak was extended, lost or paused.';
+      const isStillEnding = hasStreaks(state.profile) && endingPeriod(state.config, state.streak)?.last === about.periodEnd;
+      return isStillEnding ? undefined : 'The streak was extended, lost, paused or switched off.';
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Change } from './leaderboards.js';
 import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency, type Weeks } from './time.js';
 import type { Pause, PersonalConditions } from './streak-state.js';
 import { localDayOf, reach, zoneOf, type User } from './users.js';
-import { Refused, type World } from './world.js';
+import { live, Refused, type World } from './world.js';
 
 /** "The most that a user can hold", however the freezes were come by. */
 const mostFreezes = 100;
@@ -24,9 +24,11 @@ export const currentPeriod = (world: World, user: User, frequency: Frequency): n
 export const shownLength = ({ config: { streaks } }: World, user: User): number =>
   streaks.enabled ? user.streaks[streaks.frequency].length : 0;
 
-/** The user's own conditions where there are some and the configuration lets users choose; else the configured ones. */
-function conditionsOf({ config: { streaks } }: World, user: User): PersonalConditions {
-  return streaks.personalization && user.personal ? user.personal : streaks;
+/** The user's own conditions where some are on metrics in use and the configuration lets users choose; else the configured ones. */
+function conditionsOf({ config: { streaks, metrics: all } }: World, { personal }: User): PersonalConditions {
+  if (!streaks.personalization || !personal) return streaks;
+  const metrics = personal.metrics.filter(({ metricId }) => live(all).some(({ id }) => id === metricId));
+  return metrics.length > 0 ? { ...personal, metrics } : streaks;
 }
 
 /** AND: all; OR: any; no conditions: never. */

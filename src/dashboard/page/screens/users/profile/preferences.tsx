@@ -20,17 +20,11 @@ const channelsOf = (channels: readonly string[] | undefined): string =>
   channels === undefined ? 'no preference' : channels.length === 0 ? 'off' : channels.join(' and ');
 
 function factsOf({ notifications, streak }: Preferences): Fact[] {
-  const conditions = streak?.metrics.map(({ key, threshold }) => `${key} ${formatNumber(threshold)}`);
+  const conditions = streak?.metrics?.map(({ key, threshold }) => `${key} ${formatNumber(threshold)}`);
   return [
     ...types.map(([type, title]) => ({ title, value: channelsOf(notifications[type]) })),
-    ...(streak
-      ? [
-          {
-            title: 'Own streak conditions',
-            value: `${streak.enabled ? '' : 'off: '}${conditions?.join(` ${streak.evaluationMode} `) ?? ''}`,
-          },
-        ]
-      : []),
+    ...(streak ? [{ title: 'Streaks', value: streak.enabled ? 'on' : 'off' }] : []),
+    ...(conditions ? [{ title: 'Own streak conditions', value: conditions.join(` ${streak?.evaluationMode} `) }] : []),
   ];
 }
 
