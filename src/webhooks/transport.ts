@@ -56,10 +56,10 @@ export interface TransportOptions {
   readonly responseMs?: number;
 }
 
-/** An address that events are not sent to. */
+/** A host that events are not sent to. A name without any address is none, too: the difference would tell callers which names this network has. */
 class PrivateAddressError extends Error {
   constructor(host: string) {
-    super(`${host} is, or resolves to, a private address: set WEBHOOK_ALLOW_PRIVATE=1 to allow it`);
+    super(`${host} has no public address: check the name, or set WEBHOOK_ALLOW_PRIVATE=1 to allow private ones`);
   }
 }
 
@@ -107,7 +107,8 @@ export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean
  */
 function connectorOf({ receivers, resolve = systemResolver }: TransportOptions): buildConnector.connector {
   const isOpen = (address: string): boolean => receivers !== 'public' || isPublicAddress(address);
-  const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(deduplicated(resolve), isOpen) });
+  const lookUp = deduplicated(receivers === 'public' ? (name) => resolve(name).catch(() => []) : resolve);
+  const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(lookUp, isOpen) });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
     if (isIP(host) !== 0 && !isOpen(host)) {
