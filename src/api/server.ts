@@ -49,11 +49,22 @@ function respondMalformed(error: Error & { code?: string }, socket: Socket): voi
   );
 }
 
+/** Whether a request has one `Host`, as RFC 9112 requires; one of HTTP/1.0 may have none. With two, a proxy could have decided by the other one. */
+function hasOneHost({ rawHeaders, httpVersionMinor }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.length === 4 && rawHeaders[i]?.toLowerCase() === 'host') hosts += 1;
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
+}
+
+function refuse(response: ServerResponse, status: number, sentence: string): void {
+  const body = JSON.stringify({ error: sentence });
+  response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
+  response.end(body);
+}
+
 /** Responds to an unknown `Expect`. Node's own response has no body. */
 function refuseExpectation(_request: IncomingMessage, response: ServerResponse): void {
-  const body = JSON.stringify({ error: 'Only the expectation 100-continue is supported: leave the Expect header out.' });
-  response.writeHead(417, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body), Connection: 'close' });
-  response.end(body);
+  refuse(response, 417, 'Only the expectation 100-continue is supported: leave the Expect header out.');
 }
 
 interface Exchange {
@@ -174,11 +185,13 @@ export async function startServer(
       headersTimeout: requestHeadersMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: requestCheckMs,
+      // Node's own response has no body.
       requireHostHeader: false,
     },
     limitPipelines((request, response) => {
       if (stopping) response.setHeader('Connection', 'close');
-      handle(request, response);
+      if (hasOneHost(request)) handle(request, response);
+      else refuse(response, 400, 'An HTTP/1.1 request has one Host header: send it once.');
     }),
   );
   // Node silently drops headers beyond 2,000, perhaps the key. maxHeaderSize limits them instead.

@@ -237,6 +237,7 @@ const headers: readonly Row[] = [
 ];
 
 const noHttp = 'This is not a valid HTTP request.';
+const oneHost = 'An HTTP/1.1 request has one Host header: send it once.';
 const keyLine = `X-API-KEY: ${adminKey}`;
 const lines = (...all: readonly string[]): string => [...all, '', ''].join('\r\n');
 const bytes: readonly Row[] = [
@@ -262,7 +263,9 @@ const bytes: readonly Row[] = [
     431,
     'The headers are larger than 16384 bytes: send fewer or smaller headers.',
   ],
-  ['no Host, and no key', lines('GET /v1/users/ana HTTP/1.1', 'Connection: close'), 401, 'Send your API key in the X-API-KEY header.'],
+  ['no Host', lines('GET /v1/users/ana HTTP/1.1', keyLine), 400, oneHost],
+  ['two Hosts', lines('GET /v1/users/ana HTTP/1.1', 'Host: x', keyLine, 'host: x'), 400, oneHost],
+  ['no key and, as HTTP/1.0 allows, no Host', lines('GET /v1/users/ana HTTP/1.0'), 401, 'Send your API key in the X-API-KEY header.'],
 ];
 
 const tables = {

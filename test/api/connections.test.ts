@@ -36,7 +36,7 @@ describe('Requests that a connection sends without waiting for answers', () => {
     const socket = connect(Number(port), hostname);
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
-    socket.write(Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\n\r\n`).join(''));
+    socket.write(Array.from({ length: count }, (_, i) => `GET /${i} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''));
     await until('the first', () => handled > 0);
     const { status: others } = await fetch(`${server.address}/other`);
     await until('all answers', () => text.includes(`/${count - 1}`));
@@ -59,7 +59,7 @@ describe('Requests that a connection sends without waiting for answers', () => {
     let text = '';
     socket.on('data', (chunk) => (text += chunk.toString()));
     const body = (i: number): string => `<${i}>`.padEnd(5_000, '.');
-    for (let i = 0; i < 200; i += 1) socket.write(`POST / HTTP/1.1\r\nContent-Length: 5000\r\n\r\n${body(i)}`);
+    for (let i = 0; i < 200; i += 1) socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n${body(i)}`);
     await until('all answers', () => text.includes('<199>'));
     socket.destroy();
     expect([...text.matchAll(/<(\d+)>/g)].map(([, i]) => Number(i))).to.deep.equal(Array.from({ length: 200 }, (_, i) => i));
