@@ -52,16 +52,23 @@ function textProblem(text: string, maxChars: number): string | undefined {
   return text.includes('\0') || !text.isWellFormed() ? 'must not contain NUL characters or broken Unicode' : undefined;
 }
 
+/** The same for a text of one line, which ends up in headers of emails and in lines of logs and lists. */
+const lineProblem = (text: string, maxChars: number): string | undefined =>
+  textProblem(text, maxChars) ?? (controlCharacter.test(text) ? 'must not contain control characters' : undefined);
+
 /** A text of the caller's that Postgres can keep too. */
-export const textSchema = (minChars: number, maxChars: number = limits.maxTextChars): z.ZodString =>
+export const textSchema = (minChars: number, maxChars: number = limits.maxTextChars, problem = textProblem): z.ZodString =>
   z
     .string()
     .min(minChars, 'must not be empty')
     .superRefine((text, context) => {
-      const message = textProblem(text, maxChars);
+      const message = problem(text, maxChars);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .meta({ maxLength: maxChars });
+
+/** A name or an address of the caller's. */
+export const lineSchema = (minChars: number, maxChars: number): z.ZodString => textSchema(minChars, maxChars, lineProblem);
 
 const zoneSchema = z
   .string()
@@ -76,8 +83,8 @@ export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => 
 
 /** The properties of a user that a caller may send (contract, UpdatedUser). A null clears, so a caller can send what a response contains. */
 export const userPropertiesSchema = z.object({
-  name: textSchema(0).nullable().optional(),
-  email: textSchema(1, limits.maxEmailChars).nullable().optional(),
+  name: lineSchema(0, limits.maxTextChars).nullable().optional(),
+  email: lineSchema(1, limits.maxEmailChars).nullable().optional(),
   tz: zoneSchema.nullable().optional(),
   subscribeToEmails: z
     .boolean()

@@ -11,7 +11,7 @@ import {
 import { keyAccesses, keyFields, keyPermissions } from '../../access/keys.js';
 import { createApplicationKeys, deleteApplicationKeys, listApplicationKeys } from '../../access/key-store.js';
 import { oneOf } from '../../config/schema/fields.js';
-import { callersIdSchema, idSchema, textSchema } from '../../engine/user-properties.js';
+import { callersIdSchema, idSchema, lineSchema } from '../../engine/user-properties.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
@@ -34,7 +34,7 @@ const adminKeySchema = z
 /** With the key itself, which is shown this once. */
 const madeSchema = adminKeySchema.extend({ key: z.string() }).meta({ id: 'CreatedAdminKey' });
 
-const name = textSchema(0, limits.maxNameChars);
+const name = lineSchema(0, limits.maxNameChars);
 const tenantId = callersIdSchema.meta({
   description: 'Binds the key to a tenant, named by its id or customerId: its calls are about that tenant without a `Tenant-ID` header.',
 });

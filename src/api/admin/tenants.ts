@@ -13,7 +13,7 @@ import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { defineRoute, type Route, type Services } from '../route.js';
 import { instantShape } from '../../shared/shapes.js';
-import { callersIdSchema, textSchema } from '../../engine/user-properties.js';
+import { callersIdSchema, lineSchema } from '../../engine/user-properties.js';
 import { batch, batchResponses, batchStatus, deletedSchema, idList, issueSchema, pageQuery, report } from './requests.js';
 
 /** The contract's `AdminTenant`. */
@@ -30,7 +30,7 @@ const tenantSchema = z
 
 /** It goes into a header, which loses the spaces around it. */
 const customerId = callersIdSchema.refine((text) => text.trim() === text, 'must not begin or end with a space');
-const name = textSchema(1, limits.maxNameChars);
+const name = lineSchema(1, limits.maxNameChars);
 const id = z.uuid('must be a UUID');
 const issues = z.array(issueSchema);
 
