@@ -149,7 +149,7 @@ const unusual = /%|\/\/|\/$/;
 
 /**
  * Serves requests whose path is written as the reference has it, with one look-up. The router walks through all of its routes, and
- * serves what is left: health, the reference, HEAD, unusual paths, other letter case, and what does not exist.
+ * serves what is left: health, the reference, HEAD, unusual paths, and what does not exist.
  */
 export function lookUp(serves: ReadonlyMap<Endpoint, Serve>): Middleware {
   const index = FindMyWay({ maxParamLength: limits.maxHeaderBytes });
@@ -170,7 +170,8 @@ export const prepareApi = (): void => generateDocuments(routes);
 
 /** The HTTP application: health, the reference, the Application API under both of its bases, the Admin API. */
 export function createApp(options: AppOptions): Koa {
-  const router = new Router();
+  // A rule of a proxy for `/admin` matches neither `/ADMIN` nor, if it is exact, a slash at the end.
+  const router = new Router({ sensitive: true, strict: true });
   router.get('/', (context) => context.redirect(options.home));
   healthRoutes(router, options.health);
   messagePageRoutes(router, options.messages);

@@ -31,7 +31,7 @@ export const dashboardEndpoints = endpoints
  */
 export function dashboard({ services, rateLimit, costly, signIn, folder }: DashboardOptions): (app: Koa) => void {
   const serves = servesOf(dashboardEndpoints, { services, rateLimit, costly, authenticate: callerOf(services) });
-  const router = new Router();
+  const router = new Router({ sensitive: true, strict: true });
   sessionRoutes(router, services, signIn);
   previewFrame(router);
   registerAll(router, serves);

@@ -82,7 +82,7 @@ export function pageRoutes(router: Router, files: PageFiles): void {
 }
 
 /** The addresses of screens, which the page itself tells apart. */
-const screens = /^\/dashboard(?:\/(?!(?:api|assets|preview|session)(?:\/|$)).*)?$/i;
+const screens = /^\/dashboard(?:\/(?!(?:api|assets|preview|session)(?:\/|$)).*)?$/;
 
 /** Serves the page at every address of a screen. It holds no data, so it needs no session. */
 export function servePage(files: PageFiles): Koa.Middleware {

@@ -162,7 +162,7 @@ export function sendPage(context: Koa.Context, status: number, view: PageView): 
 }
 
 /** Whether errors at an address, as it was sent, are pages: at those of links, which people open. */
-export const isPagePath = (url: string): boolean => /^\/m\/[uck]\//i.test(url);
+export const isPagePath = (url: string): boolean => /^\/m\/[uck]\//.test(url);
 
 /** Sends an error as a page. */
 export function sendErrorPage(context: Koa.Context, status: number, sentence: string): void {
