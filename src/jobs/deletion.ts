@@ -76,7 +76,11 @@ export class Deletion {
       await readProfile(this.engine, tenant, user);
     } catch (error) {
       const isNoUser = error instanceof LaurelError && error.code === 'not_found';
-      if (!isNoUser || !(await isStored(this.pool, tenant, user))) throw error;
+      if (!isNoUser) throw error;
+      if (await isStored(this.pool, tenant, user)) return;
+      throw new LaurelError('not_found', `There is no user with the id ${JSON.stringify(user)}, and nothing is stored under it.`, {
+        cause: error,
+      });
     }
   }
 

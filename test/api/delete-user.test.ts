@@ -453,7 +453,7 @@ describe('Deleting a user', () => {
     const before = await world.snapshot();
     expect(answer(await remove(world, 'nobody'))).to.deep.equal([
       404,
-      { error: 'There is no user with the id "nobody": identify the user with PUT first.' },
+      { error: 'There is no user with the id "nobody", and nothing is stored under it.' },
     ]);
     expect((await remove(world, 'x'.repeat(256))).status).to.equal(422);
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
