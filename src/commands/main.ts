@@ -4,6 +4,7 @@ import { commandAuthor } from '../config/store/author.js';
 import { applyConfig, describeApplied, noteApplied, readConfigText, type ApplyOptions } from '../app/apply.js';
 import { Context, type ContextOptions } from '../app/context.js';
 import { OperatorError } from '../shared/errors.js';
+import { version } from '../shared/version.js';
 import { failureText, isProduction, openLog, type Print, printTo } from '../app/output.js';
 import { runSupervised } from '../app/processes/supervised.js';
 import { refusedByStore } from '../app/refused.js';
@@ -90,6 +91,7 @@ function program(): Command {
   const laurel = new Command('laurel').description(
     'A self-hosted, real-time gamification back end. Settings come from the environment: docs/settings.md.',
   );
+  laurel.version(version, '--version', 'print the version');
   laurel
     .command('serve')
     .description('run the API (API_PROCESSES processes), and the worker that writes the ledger to Postgres')

@@ -9,6 +9,7 @@ import type { Status } from '../../src/observe/status.js';
 import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { listProcesses } from '../../src/local-stores/processes.js';
+import { version } from '../../src/shared/version.js';
 import { fromSources, killChildren, LaurelProcess, runLaurel } from '../support/process.js';
 import { removeStores } from '../support/stores.js';
 import { configFile, setStage, until, type Stage } from '../support/stage.js';
@@ -27,6 +28,10 @@ describe('The commands of an operator', () => {
     folders.push(folder);
     return folder;
   }
+
+  it('say which version they are of', async () => {
+    expect(await runLaurel(['--version'])).to.include({ code: 0, output: `${version}\n`, log: '' });
+  });
 
   it('never create stores: without addresses and a data folder they say what to set', async () => {
     const outer = await mkdtemp(join(tmpdir(), 'laurel-commands-'));
