@@ -30,7 +30,7 @@ describe('The commands of an operator', () => {
   }
 
   it('say which version they are of', async () => {
-    expect(await runLaurel(['--version'])).to.include({ code: 0, output: `${version}\n`, log: '' });
+    expect(await runLaurel(['--version'], {})).to.include({ code: 0, output: `${version}\n`, log: '' });
   });
 
   it('never create stores: without addresses and a data folder they say what to set', async () => {
