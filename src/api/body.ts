@@ -6,6 +6,7 @@ import bodyParser from 'koa-bodyparser';
 import { parse } from '@hapi/bourne';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { own } from '../shared/own.js';
 import { parseLarge } from './large-json.js';
 
 /** What a body has in place of bytes that are not UTF-8. It may also have been sent. */
@@ -38,7 +39,7 @@ async function readUtf8(context: Koa.Context, parse: Koa.Middleware): Promise<vo
   const rawBody: unknown = context.request.rawBody;
   if (typeof rawBody !== 'string' || !rawBody.includes(replacement)) return;
   const sent = Buffer.concat(chunks);
-  const unpacked = await (unpack[req.headers['content-encoding'] ?? '']?.(sent) ?? sent);
+  const unpacked = await (own(unpack, req.headers['content-encoding'] ?? '')?.(sent) ?? sent);
   if (!isUtf8(unpacked)) throw new LaurelError('invalid_json', 'The body is not valid UTF-8.');
 }
 

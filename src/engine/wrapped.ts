@@ -103,14 +103,17 @@ function sumsOf({ rows, openings }: YearDays, { first, last }: DaySpan): Map<num
 
 function byAttribute(config: ActiveConfig, year: Year, metric: number, index: number): WrappedMetric['byAttribute'] {
   const { name, units } = config.metricByNo.get(metric) ?? { name: '', units: '' };
-  const result: WrappedMetric['byAttribute'] = {};
+  const sums = new Map<string, [value: string, sum: WrappedMetric['byAttribute'][string][string]][]>();
   for (const { metric: no, attribute, value, changes, totals } of year.attributes) {
     const change = changes[index] ?? 0;
     const key = config.attributeByNo.get(attribute);
     if (no !== metric || change === 0 || !key || key.archived) continue;
-    (result[key.key] ??= {})[value] = { name, units: units || null, ...changeOf(totals[index] ?? 0, change) };
+    const ofKey = sums.get(key.key) ?? [];
+    ofKey.push([value, { name, units: units || null, ...changeOf(totals[index] ?? 0, change) }]);
+    sums.set(key.key, ofKey);
   }
-  return result;
+  // Entries, not assignments: a value may be `__proto__`.
+  return Object.fromEntries([...sums].map(([key, values]) => [key, Object.fromEntries(values)]));
 }
 
 /** The best rank on each leaderboard that users can see, and the best value at it. */

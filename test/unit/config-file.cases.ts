@@ -88,6 +88,9 @@ metrics: [{key: §a b, name: A}]
 # a key with a line break at its end
 metrics: [{key: §"a\n", name: A}]
 = metric "a\n": key must be one or more letters, digits, - and _, not "a\n"
+# a key that JSON parsers refuse
+metrics: [{key: §__proto__, name: A}]
+= metric "__proto__": key must not be __proto__, which many JSON parsers refuse: choose another key
 # a number for a key
 metrics: [{key: §123, name: A}]
 = metric number 1: key must be a text, not the number 123: put it in quotes

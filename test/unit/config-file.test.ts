@@ -124,7 +124,7 @@ describe('A configuration file that is right is taken:', () => {
     ],
     [
       'keys that are names of JavaScript',
-      'metrics: [{key: __proto__, name: M}, {key: constructor, name: M}]\nleaderboards: [{key: toString, name: L, rankBy: metric, metricKey: __proto__}]',
+      'metrics: [{key: valueOf, name: M}, {key: constructor, name: M}]\nleaderboards: [{key: toString, name: L, rankBy: metric, metricKey: constructor}]',
     ],
     ['a key of 255 characters and a name of 1,000', `metrics: [{key: ${'k'.repeat(255)}, name: ${'🙂'.repeat(1_000)}}]`],
     [

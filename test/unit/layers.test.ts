@@ -69,7 +69,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
 const pageFolders = ['app', 'screens', 'editor/forms', 'editor/draft', 'editor/changes', 'editor/file', 'ui', 'scope', 'api'];
 
 /** What the page shares with the service: code that runs in browsers as well. */
-const sharedWithPage = ['config/templates/variables.ts', 'shared/progress.ts'];
+const sharedWithPage = ['config/templates/variables.ts', 'shared/own.ts', 'shared/progress.ts'];
 
 /** The most files of a folder of the page. */
 const maxPageFiles = 25;

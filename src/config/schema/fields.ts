@@ -105,6 +105,7 @@ export const userId = hinted(
 export const keySchema = hinted(
   checkedText('a text', (value) => {
     if (!/^[a-zA-Z\d-_]+$/.test(value)) return `must be one or more letters, digits, - and _, not ${shown(value)}`;
+    if (value === '__proto__') return 'must not be __proto__, which many JSON parsers refuse: choose another key';
     return value.length > limits.maxKeyChars ? `is longer than ${grouped(limits.maxKeyChars)} characters` : null;
   }),
   { pattern: '^[a-zA-Z0-9_-]+$', maxLength: limits.maxKeyChars },

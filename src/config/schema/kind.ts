@@ -1,6 +1,7 @@
 /** How a kind of configuration object is declared (kinds.ts): its fields, and the schema made from them. */
 import { z } from 'zod';
 import { limits } from '../../shared/limits.js';
+import { own } from '../../shared/own.js';
 import { fieldsOfVariant, imageUrl, keySchema, list, object, text, type Variants, whatever } from './fields.js';
 import { type ObjectKind, type ReferenceKind } from './kind-names.js';
 import { type AttributeFilter, type ConfigObject, type ListName } from './model.js';
@@ -171,7 +172,7 @@ export function single(specs: object): Single {
 /** Whether a field is one of an object, or else of another variant of its kind. */
 export function belongs({ by = '', variants, varying }: Kind, { file }: Field, object: object): boolean {
   if (!varying.has(file)) return true;
-  const variant = variants[String((object as Record<string, unknown>)[by])];
+  const variant = own(variants, String((object as Record<string, unknown>)[by]));
   return variant !== undefined && (variant.needs.includes(file) || (variant.may ?? []).includes(file));
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { own } from '../../shared/own.js';
 import { postmarkMetadataKey } from '../send/email-transport.js';
 import type { Feedback } from './intake.js';
 
@@ -47,7 +48,7 @@ export function postmarkFeedback(webhook: PostmarkWebhook): Feedback | undefined
       return { kind: 'complained', address: webhook.Email, delivery: deliveryOf(webhook.Metadata), detail: webhook.Type };
     case 'SubscriptionChange': {
       const reason = webhook.SuppressionReason ?? 'ManualSuppression';
-      const kind = webhook.SuppressSending ? (reasons[reason] ?? 'manual') : 'restored';
+      const kind = webhook.SuppressSending ? (own(reasons, reason) ?? 'manual') : 'restored';
       return { kind, address: webhook.Recipient, delivery: deliveryOf(webhook.Metadata), detail: reason };
     }
     default:

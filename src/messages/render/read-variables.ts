@@ -15,6 +15,7 @@ import { dateToDay, dayToDate, utcDate } from '../../shared/calendar.js';
 import { addDecimals } from '../../shared/decimal.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
+import { own } from '../../shared/own.js';
 import { nextLevel, periodState } from '../../shared/progress.js';
 import type { CompletedAchievement, NotificationAbout } from '../rules/notification.js';
 import { localeOfAttribute } from './locales.js';
@@ -118,7 +119,7 @@ export function localeOfUser({ config, profile }: UserState): string {
 
 function profileVariables({ config, profile, day }: UserState, id: string): Pick<MessageVariables, 'user' | 'brand' | 'date'> {
   const { name, email, attributes } = userResponse(config, id, profile);
-  const all = Array.from(config.userAttributes.keys(), (key) => [key, attributes[key] ?? ''] as const);
+  const all = Array.from(config.userAttributes.keys(), (key) => [key, own(attributes, key) ?? ''] as const);
   const { brandName, brandUrl } = config.document.messages;
   return {
     date: dayToDate(day),

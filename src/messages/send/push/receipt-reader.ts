@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { limits } from '../../../shared/limits.js';
+import { own } from '../../../shared/own.js';
 import type { ExpoTransport } from './expo.js';
 import { type DueTicket, deleteTickets, takeDueTickets } from './receipts.js';
 
@@ -38,21 +39,26 @@ export class ReceiptReader {
     const due = await takeDueTickets(pool, new Date(now), new Date(now + limits.expoReceiptDelayMs), limits.expoReceiptsPage);
     if (due.length === 0) return { delivered: 0, errors: {}, missing: 0, hasMore: false };
     const receipts = await expo.receipts(due.map(({ ticket }) => ticket));
-    const errors: Record<string, number> = {};
+    const errors = new Map<string, number>();
     const finished: string[] = [];
     let delivered = 0;
     for (const row of due) {
-      const receipt = receipts[row.ticket];
+      const receipt = own(receipts, row.ticket);
       if (receipt?.status === 'ok') delivered += 1;
       if (receipt?.status === 'error') {
         const code = receipt.details?.error ?? 'unknown';
-        errors[code] = (errors[code] ?? 0) + 1;
+        errors.set(code, (errors.get(code) ?? 0) + 1);
         if (code === 'DeviceNotRegistered') await this.options.onGone(row.tenant, row.user, row.token);
       }
       if (receipt || isExpired(row, now)) finished.push(row.ticket);
     }
     await deleteTickets(pool, finished);
-    return { delivered, errors, missing: due.length - finished.length, hasMore: due.length === limits.expoReceiptsPage };
+    return {
+      delivered,
+      errors: Object.fromEntries(errors),
+      missing: due.length - finished.length,
+      hasMore: due.length === limits.expoReceiptsPage,
+    };
   }
 }
 

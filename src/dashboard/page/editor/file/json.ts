@@ -1,4 +1,5 @@
 /** Values of a configuration file, and changes of them that leave the original as it was. */
+import { own } from '../../../../shared/own.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -17,14 +18,14 @@ export const isObject = (value: Json | undefined): value is JsonObject =>
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
 /** The value of a field; undefined for a field that there isn't, so that a type says so. */
-export const fieldOf = (object: JsonObject, field: string): Json | undefined => object[field];
+export const fieldOf = (object: JsonObject, field: string): Json | undefined => own(object, field);
 
 /** The value at a path; undefined when there is none. */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return value;
   if (typeof step === 'number') return isList(value) ? valueAt(value[step], rest) : undefined;
-  return isObject(value) && Object.hasOwn(value, step) ? valueAt(value[step], rest) : undefined;
+  return isObject(value) ? valueAt(fieldOf(value, step), rest) : undefined;
 }
 
 /** A copy with another value at a path; `undefined` removes the field or the item. Objects and lists on the way are made. */

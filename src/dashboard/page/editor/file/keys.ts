@@ -18,5 +18,6 @@ export function suggestKey(name: string, taken: readonly string[]): string {
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'A key is required.';
   if (!/^[a-zA-Z\d_-]+$/.test(key)) return 'A key has only letters, digits, - and _.';
+  if (key === '__proto__') return 'A key can’t be __proto__.';
   return key.length > maxKeyChars ? `A key has at most ${maxKeyChars} characters.` : undefined;
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { own } from '../../../../shared/own.js';
 import { given } from '../../api/given.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
@@ -69,7 +70,7 @@ function GroupForm({ keys }: { readonly keys: readonly string[] }) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const open = (event: SubmitEvent): void => {
     event.preventDefault();
-    change({ group: groupText(keys.map((key) => ({ key, value: values[key] ?? '' }))) });
+    change({ group: groupText(keys.map((key) => ({ key, value: own(values, key) ?? '' }))) });
   };
   return (
     <form class="inline" onSubmit={open} aria-label="Open a group">
@@ -77,7 +78,7 @@ function GroupForm({ keys }: { readonly keys: readonly string[] }) {
         <TextField
           key={key}
           label={key}
-          value={values[key] ?? ''}
+          value={own(values, key) ?? ''}
           isRequired
           onChange={(value) => {
             setValues({ ...values, [key]: value });

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { own } from '../../../../../shared/own.js';
 import { useScope } from '../../../scope/scope.js';
 import { Change } from '../../../ui/change-dialog.js';
 import { Field, TextField } from '../../../ui/field.js';
@@ -66,7 +67,7 @@ function Attributes({ values, onChange }: AttributesProps) {
           {all
             .filter(({ type }) => type === 'user')
             .map(({ key, name }) => (
-              <TextField key={key} label={name} value={values[key] ?? ''} onChange={(value) => onChange(key, value)} />
+              <TextField key={key} label={name} value={own(values, key) ?? ''} onChange={(value) => onChange(key, value)} />
             ))}
         </>
       )}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
+import { own } from '../../../../../shared/own.js';
 import type { components } from '../../../api/schema/application.js';
 import type { operations } from '../../../api/schema/admin.js';
 import { dataOf } from '../../../api/errors.js';
@@ -98,7 +99,7 @@ function EventForm({ metrics, attributes, close }: EventFormProps) {
         hint="Added to the total. It may be negative."
       />
       {attributes.map(({ key, name }) => (
-        <TextField key={key} label={name} value={sent[key] ?? ''} onChange={(text) => setSent({ ...sent, [key]: text })} />
+        <TextField key={key} label={name} value={own(sent, key) ?? ''} onChange={(text) => setSent({ ...sent, [key]: text })} />
       ))}
       <TextField
         label="Idempotency key"

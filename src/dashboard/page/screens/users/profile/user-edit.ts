@@ -1,3 +1,4 @@
+import { own } from '../../../../../shared/own.js';
 import type { components } from '../../../api/schema/admin.js';
 import type { operations } from '../../../api/schema/application.js';
 
@@ -29,7 +30,7 @@ export function changesOf(user: Shown, form: UserForm): UserChanges {
   if (form.email !== was.email) changes.email = form.email;
   if (form.tz !== was.tz) changes.tz = form.tz === '' ? null : form.tz;
   if (form.subscribeToEmails !== was.subscribeToEmails) changes.subscribeToEmails = form.subscribeToEmails;
-  const attributes = Object.entries(form.attributes).filter(([key, value]) => value !== (was.attributes[key] ?? ''));
+  const attributes = Object.entries(form.attributes).filter(([key, value]) => value !== (own(was.attributes, key) ?? ''));
   if (attributes.length > 0) changes.attributes = Object.fromEntries(attributes);
   return changes;
 }

@@ -1,3 +1,4 @@
+import { own } from '../../../../../shared/own.js';
 import { shareOf } from '../../../../../shared/progress.js';
 import type { components } from '../../../api/schema/application.js';
 import { formatCount, formatNumber } from '../../../ui/numbers.js';
@@ -33,9 +34,9 @@ const pairOf = ({ key, value }: AttributeValue): string => `${key} = ${value}`;
 
 function obstaclesOf({ userAttributes }: Goal, { attributes }: Standing): string[] {
   return userAttributes
-    .filter(({ key, value }) => attributes[key] !== value)
+    .filter(({ key, value }) => own(attributes, key) !== value)
     .map((needed) => {
-      const has = attributes[needed.key];
+      const has = own(attributes, needed.key);
       return `Needs ${pairOf(needed)}; the user has ${has === undefined ? 'no value' : `“${has}”`}.`;
     });
 }
