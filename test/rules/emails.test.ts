@@ -212,6 +212,28 @@ describe('E-mails that are due', () => {
     });
   }
 
+  it('recap and reminder: of each day, also of one that lacks the hour because it is the last one', async () => {
+    await start({ recapFrequency: 'daily', emailHour: 23, streakReminderHour: 23, reactivationDays: [] });
+    await identify('ana', { tz: 'America/Nuuk' });
+    for (const at of ['2040-03-23T12:00:00Z', '2040-03-24T12:00:00Z']) {
+      await fresh(at);
+      await event('ana');
+    }
+    // In Nuuk, Saturday, the 24th, ends at 22:59, and it is one hour more to UTC until then.
+    expect((await fresh('2040-03-27T12:00:00Z')).map((message) => `${message.payload.timestamp} ${brief(message)}`)).to.deep.equal([
+      '2040-03-25T00:59:00.000Z recap ana',
+      '2040-03-26T00:00:00.000Z recap ana',
+      '2040-03-26T00:00:00.000Z streak_reminder ana',
+    ]);
+    await event('ana');
+    await world.setClock('2041-03-29T12:00:00Z');
+    await event('ana');
+    expect((await fresh('2041-04-01T12:00:00Z')).map((message) => `${message.payload.timestamp} ${brief(message)}`)).to.include.members([
+      '2041-03-31T00:59:00.000Z recap ana',
+      '2041-03-31T00:59:00.000Z streak_reminder ana',
+    ]);
+  });
+
   it('reactivation: after 3, 5, 7, 14 and 30 days', async () => {
     await start({}, { enabled: false });
     await identify('ana', { tz: 'Asia/Tokyo' });

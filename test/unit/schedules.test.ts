@@ -18,6 +18,7 @@ describe('The newest round of e-mails', () => {
   const monthly = { frequency: 'monthly' } as const;
   const at1 = { emailHour: 1 };
   const at2 = { emailHour: 2 };
+  const at23 = { emailHour: 23, streakReminderHour: 23, recapFrequency: 'daily' } as const;
   type Case = readonly [what: string, kind: ScheduleKind, settings: Settings, zone: string, now: string, at: string | undefined];
   const cases: readonly Case[] = [
     ['at the hour itself', reactivation, at2, 'UTC', '2040-01-02T02:00:00Z', '2040-01-02T02:00:00.000Z'],
@@ -65,6 +66,17 @@ describe('The newest round of e-mails', () => {
       'America/Havana',
       '2027-11-07T12:00:00Z',
       '2027-11-07T04:00:00.000Z',
+    ],
+    ['the last hour, which the day lacks', recap, at23, 'America/Nuuk', '2027-03-28T00:59:00Z', '2027-03-28T00:59:00.000Z'],
+    ['just before it: yesterday’s last hour', recap, at23, 'America/Nuuk', '2027-03-28T00:58:59Z', '2027-03-27T01:00:00.000Z'],
+    ['the last hour of the next day', recap, at23, 'America/Nuuk', '2027-03-29T00:00:00Z', '2027-03-29T00:00:00.000Z'],
+    [
+      'a reminder at the last hour, which the day lacks',
+      reminder,
+      at23,
+      'America/Nuuk',
+      '2027-03-28T00:59:59Z',
+      '2027-03-28T00:59:00.000Z',
     ],
     ['a recap on a Monday', recap, at2, 'UTC', '2040-01-02T12:00:00Z', '2040-01-02T02:00:00.000Z'],
     ['a recap on another day, no longer than a day ago', recap, at2, 'UTC', '2040-01-03T01:00:00Z', '2040-01-02T02:00:00.000Z'],

@@ -4,6 +4,8 @@ import type { NotificationType } from '../../config/schema/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
 
+const minuteMs = 60_000;
+
 /** The kinds that are due at an hour of the user's local day. */
 export const scheduleKinds = [
   'emails.recap_due',
@@ -102,6 +104,16 @@ function firstOf(local: DateTime, from = -Infinity): number {
   return Math.min(...moments.filter((moment) => moment >= from || moment === moments.at(-1)));
 }
 
+/** The moment of an hour of a local day. Where clocks are put forward over it, the hour after; where the day ends with it, the day's last minute. */
+function momentOn(zone: string, local: number, hour: number): number {
+  const [year, month, day] = dayToDate(local).split('-').map(Number);
+  const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
+  if (localDayOf(at, zone) === local) return at;
+  const lastMinute = DateTime.fromMillis(at, { zone }).startOf('day').toMillis() - minuteMs;
+  // A zone can skip a whole day.
+  return localDayOf(lastMinute, zone) === local ? lastMinute : at;
+}
+
 /** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
 export function isSameOccurrence(kind: UserScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
   switch (kind) {
@@ -115,19 +127,17 @@ export function isSameOccurrence(kind: UserScheduleKind, rules: Rules, one: Occu
 
 /**
  * The newest occurrence of a kind in a zone, less than a day old and, for a reminder, in the current streak period; undefined when there is none. If
- * clocks are put forward over the hour, it is the hour after; if the hour occurs twice, the first.
+ * the hour occurs twice, it is the first.
  */
 export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string, now: number): Occurrence | undefined {
   const hour = hourOf(kind, rules);
-  const today = DateTime.fromMillis(now, { zone });
-  const currentPeriod = streakPeriod(rules, localDayOf(now, zone));
-  for (let back = 0; back <= 1; back += 1) {
-    const { year, month, day } = today.minus({ days: back });
-    const local = Date.UTC(year, month - 1, day) / dayMs;
-    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
-    if (at > now || !isScheduledDay(kind, rules, local)) continue;
-    const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && local < currentPeriod.first);
-    return isOver ? undefined : { at, day: local };
+  const today = localDayOf(now, zone);
+  const currentPeriod = streakPeriod(rules, today);
+  for (const day of [today, today - 1]) {
+    const at = momentOn(zone, day, hour);
+    if (at > now || !isScheduledDay(kind, rules, day)) continue;
+    const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && day < currentPeriod.first);
+    return isOver ? undefined : { at, day };
   }
   return undefined;
 }
@@ -146,8 +156,7 @@ export function nextOccurrence(
   const today = localDayOf(after, zone);
   for (let local = today; local <= today + farthestDays; local += 1) {
     if (!isScheduledDay(kind, rules, local) || !isWanted(local)) continue;
-    const [year, month, day] = dayToDate(local).split('-').map(Number);
-    const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
+    const at = momentOn(zone, local, hour);
     if (at > after) return at;
   }
   return undefined;
@@ -157,7 +166,6 @@ export function nextOccurrence(
 export const nextAchievementHour = (rules: Rules, zone: string, after: number): number =>
   nextOccurrence('emails.achievement_due', rules, { zone, after }, () => true) ?? after + dayMs;
 
-const minuteMs = 60_000;
 const dayHours = 24;
 
 /** The time at which an hour of the local day of `from` begins, `days` later; `hour` may be 24, the start of the next day. */
