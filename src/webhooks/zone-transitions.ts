@@ -28,6 +28,11 @@ export interface ZoneTransition {
 /** The time of a transition on `day`: not before its object was configured, and not after now. */
 const timeOf = ({ updated }: ConfigObject, day: number, now: number): number => Math.min(now, Math.max(day * dayMs, Date.parse(updated)));
 
+/** The day of the last published transition of an object. Undefined for none, and for the end of a boost that has started again since. */
+type Published = (kind: CalendarKind, object: number) => number | undefined;
+
+const endDayOf = ({ end }: PointsBoost): number => (end === null ? Infinity : dateToDay(end));
+
 const dayOf = (instant: string): number => Math.floor(Date.parse(instant) / dayMs);
 
 /**
@@ -52,44 +57,51 @@ function startedRuns(board: Leaderboard, published: number | undefined, now: num
   return started.slice(-limits.publishRuns).map((run) => transition(run, run));
 }
 
-/** The start and the end of a boost so far; neither if it was over when it was configured. */
-function boostTransitions(boost: PointsBoost, system: PointsSystem, isPublished: boolean, now: number): ZoneTransition[] {
-  const [start, end] = [dateToDay(boost.start), boost.end === null ? Infinity : dateToDay(boost.end)];
-  const today = Math.floor(now / dayMs);
-  const transition = (kind: CalendarKind, day: number, at: number): ZoneTransition => ({
+/** When a boost that was published as running stopped: its last day is over, it was archived, or its start was moved into the future. */
+function endOf(boost: PointsBoost, archived: ConfigObject | undefined, now: number): Pick<ZoneTransition, 'day' | 'at'> {
+  const [end, today] = [endDayOf(boost), Math.floor(now / dayMs)];
+  if (archived) {
+    const day = Math.min(end, today, dayOf(archived.updated));
+    return { day, at: Math.min(now, Date.parse(archived.updated), (end + 1) * dayMs) };
+  }
+  return today > end ? { day: end, at: timeOf(boost, end + 1, now) } : { day: today, at: timeOf(boost, -Infinity, now) };
+}
+
+/**
+ * What leads from the last published state of a boost to the one that holds: a boost runs if its start is published and its end, since then, is not. A
+ * boost that has come and gone since has both; neither if it was over when it was configured.
+ */
+function boostTransitions(boost: PointsBoost, system: PointsSystem, published: Published, now: number): ZoneTransition[] {
+  const [start, end, today] = [dateToDay(boost.start), endDayOf(boost), Math.floor(now / dayMs)];
+  const transition = (kind: CalendarKind, { day, at }: Pick<ZoneTransition, 'day' | 'at'>): ZoneTransition => ({
     kind,
     object: boost.no,
     day,
     at,
     of: { boost, system },
   });
-  const archived = boost.archived ? boost : system.archived ? system : undefined;
-  if (archived) {
-    const last = Math.min(end, today, dayOf(archived.updated));
-    return isPublished && start <= last ? [transition('points.boost_finished', last, timeOf(archived, last, now))] : [];
-  }
-  if (today < start || (!isPublished && end < Math.min(today, dayOf(boost.updated)))) return [];
-  const started = transition('points.boost_started', start, timeOf(boost, start, now));
-  return today > end ? [started, transition('points.boost_finished', end, (end + 1) * dayMs)] : [started];
+  const configured = boost.updated > system.updated ? boost : system;
+  const started = transition('points.boost_started', { day: start, at: timeOf(configured, start, now) });
+  const finished = transition('points.boost_finished', endOf(boost, boost.archived ? boost : system.archived ? system : undefined, now));
+  const isInUse = !boost.archived && !system.archived;
+  const publishedEnd = published('points.boost_finished', boost.no);
+  const wasRunning = publishedEnd === undefined && published('points.boost_started', boost.no) !== undefined;
+  if (isInUse && start <= today && today <= end) return wasRunning ? [] : [started];
+  if (wasRunning) return [finished];
+  const hasRun = isInUse && today > end && end > (publishedEnd ?? -Infinity) && end >= dayOf(configured.updated);
+  return hasRun ? [started, finished] : [];
 }
 
-/**
- * The transitions so far that are later than the published ones: kind and object → day. (A boost whose start was published also gets its end published,
- * even if it ends by being deleted.)
- */
-export function zoneTransitions(
-  config: ActiveConfig,
-  published: (kind: CalendarKind, object: number) => number | undefined,
-  now: number,
-): ZoneTransition[] {
+/** The transitions so far that are not published. */
+export function zoneTransitions(config: ActiveConfig, published: Published, now: number): ZoneTransition[] {
   const { leaderboards, pointsSystems } = config.document;
-  const transitions = [
-    ...leaderboards.flatMap((board) => startedRuns(board, published('leaderboard.started', board.no), now)),
-    ...pointsSystems.flatMap((system) =>
-      system.boosts.flatMap((boost) => boostTransitions(boost, system, published('points.boost_started', boost.no) !== undefined, now)),
-    ),
+  return [
+    ...leaderboards.flatMap((board) => {
+      const last = published('leaderboard.started', board.no);
+      return startedRuns(board, last, now).filter(({ day }) => day > (last ?? -Infinity));
+    }),
+    ...pointsSystems.flatMap((system) => system.boosts.flatMap((boost) => boostTransitions(boost, system, published, now))),
   ];
-  return transitions.filter(({ kind, object, day }) => day > (published(kind, object) ?? -Infinity));
 }
 
 /** Kinds whose state is saved together: publishing one of a group needs the state of the others. */
@@ -137,6 +149,11 @@ export async function publishCalendar(
 async function saveState(client: pg.ClientBase, tenant: number, rows: readonly Row[]): Promise<void> {
   // The last of several days of one object.
   const last = [...new Map(rows.map((row) => [nameOf(row), row])).values()];
+  const started = last.filter(({ kind, object }) => kind === 'points.boost_started' && object !== sinceNo);
+  await client.query(
+    `delete from webhook_calendar_state where tenant = $1 and kind = 'points.boost_finished' and object = any($2::integer[])`,
+    [tenant, numberArray(started.map(({ object }) => object))],
+  );
   await client.query(
     `insert into webhook_calendar_state (tenant, kind, object, day)
      select $1, * from unnest($2::text[], $3::integer[], $4::integer[])

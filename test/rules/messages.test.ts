@@ -386,3 +386,41 @@ describe('Another frequency of streaks', () => {
     }
   });
 });
+
+describe('A boost that changes while it runs', () => {
+  it('publishes a start whenever it runs again, and each end', async () => {
+    const configured = (boost?: object): string =>
+      configText({
+        points: [{ key: 'p', name: 'P', boosts: boost ? [{ key: 'b', name: 'B', multiplier: 2, ...boost }] : [] }],
+        webhooks: [subscription('points.boost_started', 'points.boost_finished')],
+      });
+    const world = await startWorld({ config: configured(), now: '2040-01-02T12:00:00Z' });
+    try {
+      await pass(world, minute);
+      const published: string[] = [];
+      const apply = async (text: string): Promise<void> => {
+        await world.configure(text);
+        await pass(world, minute);
+      };
+      const boost = { start: '2040-01-01', end: '2040-01-03' };
+      for (const change of [boost, undefined, boost, { start: '2040-01-03', end: '2040-01-03' }]) await apply(configured(change));
+      await world.setClock('2040-01-03T12:00:00Z');
+      await pass(world, minute);
+      await world.setClock('2040-01-04T12:00:00Z');
+      await pass(world, minute);
+      for (const { kind, payload } of await messagesOf(world)) {
+        published.push(`${kind.slice('points.boost_'.length)} ${(payload as { timestamp: string }).timestamp.slice(5, 16)}`);
+      }
+      expect(published).to.deep.equal([
+        'started 01-02T12:01',
+        'finished 01-02T12:02',
+        'started 01-02T12:03',
+        'finished 01-02T12:04',
+        'started 01-03T00:00',
+        'finished 01-04T00:00',
+      ]);
+    } finally {
+      await world.stop();
+    }
+  });
+});

@@ -89,7 +89,79 @@ const boosts: readonly Row[] = [
     { start: '2040-01-01', end: '2040-01-15' },
     { [begun]: '2040-01-01', [over]: '2040-01-11' },
     '01-20T00:00',
-    ['finished 2040-01-15 at 2040-01-16T00:00:00.000Z'],
+    ['started 2040-01-01 at 2040-01-10T12:00:00.000Z', 'finished 2040-01-15 at 2040-01-16T00:00:00.000Z'],
+  ],
+  [
+    'a boost that is prolonged after its end, while it runs',
+    { start: '2040-01-01', end: '2040-01-15' },
+    { [begun]: '2040-01-01', [over]: '2040-01-09' },
+    '01-12T00:00',
+    ['started 2040-01-01 at 2040-01-10T12:00:00.000Z'],
+  ],
+  ['a boost that is prolonged before its end', { start: '2040-01-01', end: '2040-01-15' }, { [begun]: '2040-01-01' }, '01-12T00:00', []],
+  [
+    'a boost whose end is moved into the past',
+    { start: '2040-01-01', end: '2040-01-05' },
+    { [begun]: '2040-01-01' },
+    '01-10T12:00',
+    ['finished 2040-01-05 at 2040-01-10T12:00:00.000Z'],
+  ],
+  ['a boost whose start is moved, but not into the future', { start: '2040-01-05' }, { [begun]: '2040-01-01' }, '01-11T00:00', []],
+  [
+    'a boost whose start is moved into the future',
+    { start: '2040-01-15' },
+    { [begun]: '2040-01-01' },
+    '01-10T12:00',
+    ['finished 2040-01-10 at 2040-01-10T12:00:00.000Z'],
+  ],
+  [
+    'a boost whose start was moved into the future, on that day',
+    { start: '2040-01-15' },
+    { [begun]: '2040-01-01', [over]: '2040-01-10' },
+    '01-15T08:00',
+    ['started 2040-01-15 at 2040-01-15T00:00:00.000Z'],
+  ],
+  [
+    'a boost that returns with the same days',
+    { start: '2040-01-01', end: '2040-01-12' },
+    { [begun]: '2040-01-01', [over]: '2040-01-10' },
+    '01-10T13:00',
+    ['started 2040-01-01 at 2040-01-10T12:00:00.000Z'],
+  ],
+  [
+    'a boost that returns on its last day',
+    { start: '2040-01-01', end: '2040-01-10' },
+    { [begun]: '2040-01-01', [over]: '2040-01-10' },
+    '01-10T13:00',
+    ['started 2040-01-01 at 2040-01-10T12:00:00.000Z'],
+  ],
+  [
+    'a boost that returned and ended without a worker',
+    { start: '2040-01-01', end: '2040-01-12' },
+    { [begun]: '2040-01-01', [over]: '2040-01-10' },
+    '01-20T00:00',
+    ['started 2040-01-01 at 2040-01-10T12:00:00.000Z', 'finished 2040-01-12 at 2040-01-13T00:00:00.000Z'],
+  ],
+  [
+    'a boost that returns after its last day',
+    { start: '2040-01-01', end: '2040-01-09' },
+    { [begun]: '2040-01-01', [over]: '2040-01-05' },
+    '01-10T12:00',
+    [],
+  ],
+  [
+    'a boost whose points system is archived',
+    { start: '2040-01-01', systemArchived: true },
+    { [begun]: '2040-01-01' },
+    '01-11T00:00',
+    ['finished 2040-01-10 at 2040-01-10T12:00:00.000Z'],
+  ],
+  [
+    'a boost that ended before it was deleted, without a worker',
+    { start: '2040-01-01', end: '2040-01-05', archived: true },
+    { [begun]: '2040-01-01' },
+    '01-11T00:00',
+    ['finished 2040-01-05 at 2040-01-06T00:00:00.000Z'],
   ],
   [
     'a boost that begins again',
@@ -123,7 +195,10 @@ const boosts: readonly Row[] = [
   ],
 ];
 
-function configOf(kind: 'board' | 'boost', { archived, ...object }: { readonly archived?: boolean }): ActiveConfig {
+function configOf(
+  kind: 'board' | 'boost',
+  { archived, systemArchived, ...object }: { readonly archived?: boolean; readonly systemArchived?: boolean },
+): ActiveConfig {
   const board = { key: 'b', name: 'B', status: 'active', rankBy: 'metric', metricKey: 'm', ...object };
   const points = { key: 'p', name: 'P', boosts: [{ key: 'b', name: 'B', multiplier: 2, ...object }] };
   const text = JSON.stringify({
@@ -140,6 +215,8 @@ function configOf(kind: 'board' | 'boost', { archived, ...object }: { readonly a
       leaderboards: document.leaderboards.map((each) => ({ ...each, updated })),
       pointsSystems: document.pointsSystems.map((system) => ({
         ...system,
+        updated,
+        archived: systemArchived === true,
         boosts: system.boosts.map((boost) => ({ ...boost, updated, archived: archived === true })),
       })),
     },
