@@ -77,7 +77,7 @@ interface Year extends YearDays {
 type Percentiles = ReadonlyMap<number, number> | undefined;
 
 const percentOf = (change: number, before: number): number => {
-  if (before === 0) return change === 0 ? 0 : 100;
+  if (before === 0) return 100 * Math.sign(change);
   return Math.round((change * 10_000) / Math.abs(before)) / 100;
 };
 

@@ -7,7 +7,7 @@ import { userShape } from './users.js';
 const changeShape = z.object({
   currentTotal: z.number().meta({ description: 'At the end of the period.' }),
   changeThisPeriod: z.number(),
-  percentChange: z.number().meta({ description: 'Of the total before the period; 100 where there was none.' }),
+  percentChange: z.number().meta({ description: 'Of the total before the period; where that was 0, 100 for a rise and -100 for a fall.' }),
 });
 
 const percentile = z

@@ -112,6 +112,13 @@ describe('The year in review', () => {
     });
   });
 
+  it('has a change of -100 percent where a total fell from 0', async () => {
+    await track(world, 'minutes', { user: 'emil', value: -2 });
+    const { activity } = await read<Wrapped>(world, userPath('emil', '/wrapped'));
+    const fallen = { currentTotal: -2, changeThisPeriod: -2, percentChange: -100 };
+    for (const { metrics } of [activity.mostActiveDay, activity.entireYear]) expect(metrics['minutes']).to.include(fallen);
+  });
+
   it('has changes that agree with the totals beyond 15 digits, where each sum is rounded', async () => {
     await track(world, 'minutes', { user: 'dora', value: 1e14 });
     for (let i = 0; i < 30; i += 1) await track(world, 'minutes', { user: 'dora', value: 0.4 });
