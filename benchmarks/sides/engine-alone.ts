@@ -14,7 +14,7 @@ import { makeEngine, type PartialEngineOptions } from './make-engine.js';
 export function engineAlone(redis: Redis, config: object, overrides: Pick<PartialEngineOptions, 'testClock' | 'aroundCall'> = {}): Engine {
   const epoch = randomUUID();
   return makeEngine({ planApply, configFileOf, emptyConfig, Engine, bundleLibrary }, redis, config, {
-    loadOffset: () => Promise.resolve({ epoch, lastId: '0-0', isRestoring: false }),
+    loadOffset: () => Promise.resolve({ epoch, lastId: '0-0', isRestoring: false, testClockMs: null }),
     isPastEpoch: () => Promise.resolve(false),
     ...overrides,
   });

@@ -64,7 +64,7 @@ export class SideWork {
     const pool = databaseUrl === undefined ? undefined : await this.migrated(databaseUrl);
     const engine = makeEngine(code, redis, config, {
       loadOffset: (no, isFinal) =>
-        pool ? code.loadOffset(pool, no, isFinal) : Promise.resolve({ epoch, lastId: '0-0', isRestoring: false }),
+        pool ? code.loadOffset(pool, no, isFinal) : Promise.resolve({ epoch, lastId: '0-0', isRestoring: false, testClockMs: null }),
       isPastEpoch: () => Promise.resolve(false),
     });
     await engine.loadLibrary();

@@ -35,9 +35,11 @@ end
 
 -- Opens the partition if it is in sync with Postgres, which has committed up to `lastId` of the ledger of `epoch`. An empty partition of
 -- which Postgres has committed nothing gets the epoch. `isFinal` is 1 when entries that a worker has read of an earlier server can no
--- longer be committed; else only a partition that is open already is opened.
--- Arguments: epoch, lastId, isFinal. Replies: ok; notOpen, and 1 if the partition has the epoch; behind, the newest id and how many workers
--- were woken; foreign, the partition's epoch and how many workers were woken; ahead, and what Postgres lacks (an id or an epoch).
+-- longer be committed; else only a partition that is open already is opened. The test clock continues from `testClockMs`, empty without
+-- one, unless Redis has a later time.
+-- Arguments: epoch, lastId, isFinal, testClockMs. Replies: ok; notOpen, and 1 if the partition has the epoch; behind, the newest id and
+-- how many workers were woken; foreign, the partition's epoch and how many workers were woken; ahead, and what Postgres lacks (an id or an
+-- epoch).
 command.unchecked('open', WRITES, function(keys, args, position)
   local epoch, last_id, is_final = args[position.epoch], args[position.lastId], args[position.isFinal] == '1'
   local part = partition.of(keys[1])
@@ -65,6 +67,10 @@ command.unchecked('open', WRITES, function(keys, args, position)
     return { outcome.notOpen, held and 1 or 0 }
   end
   local server = redis.call('INFO', 'server'):match('run_id:(%w+)')
+  local reached = tonumber(args[position.testClockMs])
+  if reached and reached > tonumber(redis.call('GET', part.clock) or 0) then
+    redis.call('SET', part.clock, string.format('%.0f', reached))
+  end
   redis.call('HSET', part.meta, meta.epoch, epoch, meta.server, server)
   part.version, part.epoch, part.server, part.room = tonumber(version or 0), epoch, server, 0
   segments.note(part, found[6])
@@ -155,17 +161,16 @@ command.on_partition('dropSegments', function(call, args, position)
   return { outcome.ok }
 end)
 
--- Reads the clock, and moves the test clock forward.
--- Arguments: to (empty to read only). Replies: ok, the time in milliseconds, and 1 if the test clock is set; clockBackward and the time.
+-- Reads the clock, and moves the test clock forward. The first time that is set may be a moment ago.
+-- Arguments: to (empty to read only). Replies: ok and the time in milliseconds; clockBackward and the time.
 command.on_partition('clock', function(call, args, position)
   local part, now, to = call.part, time.now(call), tonumber(args[position.to])
   if to then
-    if to < now then
+    if to < now and redis.call('EXISTS', part.clock) == 1 then
       return { outcome.clockBackward, string.format('%.0f', now) }
     end
     redis.call('SET', part.clock, string.format('%.0f', to))
     now = to
   end
-  local is_set = call.context.testClock and redis.call('EXISTS', part.clock) == 1
-  return { outcome.ok, string.format('%.0f', now), is_set and 1 or 0 }
+  return { outcome.ok, string.format('%.0f', now) }
 end)

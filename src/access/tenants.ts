@@ -192,6 +192,17 @@ export async function noteTestClock(pool: pg.Pool, isOn: boolean): Promise<void>
   await pool.query('update account set test_clock = $1 where test_clock is distinct from $1', [isOn]);
 }
 
+/** Saves the time of the test clock that all tenants have reached, in milliseconds since 1970: partitions of Redis are opened at it. */
+export async function saveTestClock(pool: pg.Pool, atMs: number): Promise<void> {
+  await pool.query('update account set test_clock_ms = greatest(test_clock_ms, $1)', [atMs]);
+}
+
+/** The time that `saveTestClock` saved; 0 while the test clock has never been set. */
+export async function savedTestClock(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ atMs: string | null }>('select test_clock_ms as "atMs" from account');
+  return Number(rows[0]?.atMs ?? 0);
+}
+
 /** Whether the services run on the test clock; undefined before the first service has started. */
 export async function notedTestClock(pool: pg.Pool): Promise<boolean | undefined> {
   const { rows } = await pool.query<{ testClock: boolean | null }>('select test_clock as "testClock" from account');

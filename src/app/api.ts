@@ -1,7 +1,6 @@
 import type Koa from 'koa';
 import { eraseUserKeys } from '../access/key-store.js';
 import { Sessions } from '../access/sessions.js';
-import { defaultTenant } from '../access/tenants.js';
 import { CostlyRequests } from '../api/costly.js';
 import { RateLimit } from '../api/middleware.js';
 import type { ServeOptions } from '../api/serve.js';
@@ -60,7 +59,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     account,
     audit,
     sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
-    advance: (toMs) => sweeper.advance(defaultTenant, toMs),
+    advance: (toMs) => sweeper.advance(context, toMs),
     counts: new Counts(pool),
     directory: new UserDirectory(pool),
     timeline: new TimelineReader(pool),

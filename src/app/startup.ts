@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
-import { defaultTenant, notedTestClock, noteTestClock } from '../access/tenants.js';
+import { defaultTenant, notedTestClock, noteTestClock, savedTestClock } from '../access/tenants.js';
 import { startAuthor } from '../config/store/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import { keyNames } from '../redis/contract.js';
@@ -48,7 +48,9 @@ export async function refuseUnused({ pool, settings: { databaseUrl, dataDir } }:
  */
 async function refuseTimeTravel({ pool, redis, engine, settings }: Context): Promise<void> {
   if (settings.testClock || (await notedTestClock(pool)) !== true) return;
-  const set = Number(await redis.get(engine.partition(defaultTenant) + keyNames.clock));
+  const inRedis = await redis.get(engine.partition(defaultTenant) + keyNames.clock);
+  // Redis may have lost its data.
+  const set = Math.max(Number(inRedis), await savedTestClock(pool));
   if (set <= Date.now()) return;
   throw new OperatorError(
     `The services ran on the test clock, which is at ${new Date(set).toISOString()}. Without TEST_CLOCK=1, time would go back to now. ` +

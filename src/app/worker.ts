@@ -31,7 +31,6 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     pool,
     active,
     log,
-    testClock: settings.testClock,
     autoRestore: settings.autoRestore,
     redis: await context.connectAgain('Redis connection of the reconciler'),
   });

@@ -144,7 +144,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
 }
 
 const optionsOf = (
-  { engine, redis, pool, active, clock }: Context,
+  { engine, redis, pool, active }: Context,
   { no: tenant }: NamedTenant,
   { signal }: RestoreCommand,
 ): Omit<RestoreOptions, 'purpose'> => ({
@@ -153,7 +153,6 @@ const optionsOf = (
   redis,
   pool,
   active,
-  testClock: clock.settable,
   ...(signal ? { signal } : {}),
 });
 

@@ -1,4 +1,4 @@
-import { defaultTenant } from '../access/tenants.js';
+import { defaultTenant, saveTestClock } from '../access/tenants.js';
 import { commandAuthor } from '../config/store/author.js';
 import { keyNames } from '../redis/contract.js';
 import { applyConfig, type ConfigText, readConfigText } from '../app/apply.js';
@@ -72,6 +72,7 @@ async function prepareDemo(settings: Settings, story: Story, files: readonly Con
     await openDefaultTenant(context);
     // A clock that was never set shows the present, and moves forward only: a month of the past needs a first time.
     await context.redis.set(context.engine.partition(defaultTenant) + keyNames.clock, String(story.startMs));
+    await saveTestClock(context.pool, story.startMs);
     for (const text of files) {
       await applyConfig(context, text, { prune: false, dryRun: false, author });
     }

@@ -18,15 +18,9 @@ export class Clock {
     return this.call(tenant, '');
   }
 
-  /** Moves the test clock forward. Throws a 422 when it would go backward. */
+  /** Moves the test clock forward. Throws a 422 when it would go backward from a time that was set. */
   async set(tenant: number, toMs: number): Promise<number> {
     return this.call(tenant, String(toMs));
-  }
-
-  /** Gives a tenant that is new the time of another, if that one's has been set. */
-  async copy(from: number, to: number): Promise<void> {
-    const { values } = await this.engine.call(from, 'clock', () => ({ args: { to: '' } }));
-    if (Number(values[1]) === 1) await this.set(to, Number(text(values[0])));
   }
 
   /** The newest id of the ledger: what Postgres must have committed to be in sync with now. */
@@ -38,9 +32,11 @@ export class Clock {
   private async call(tenant: number, to: string): Promise<number> {
     const { outcome, values } = await this.engine.call(tenant, 'clock', () => ({ args: { to } }));
     const now = Number(text(values[0]));
-    if (outcome === outcomes.clockBackward) {
-      throw new LaurelError('unprocessable', `The test clock only goes forward: it is ${new Date(now).toISOString()} already.`);
-    }
+    if (outcome === outcomes.clockBackward) throw clockBackward(now);
     return now;
   }
 }
+
+/** The refusal of a time before `nowMs`, the present one. */
+export const clockBackward = (nowMs: number): LaurelError =>
+  new LaurelError('unprocessable', `The test clock only goes forward: it is ${new Date(nowMs).toISOString()} already.`);

@@ -31,7 +31,6 @@ export interface Call<F extends ContextualFunction> {
 }
 
 export interface EngineOptions extends FunctionCallsOptions, PartitionSyncOptions {
-  readonly testClock: boolean;
   /** MAX_LEDGER_ENTRIES; limits.maxLedgerEntries without it. */
   readonly maxLedgerEntries?: number;
   /** The newest configuration of a tenant, from Postgres. */

@@ -71,6 +71,7 @@ interface Fence {
 }
 
 export interface PartitionSyncOptions {
+  readonly testClock: boolean;
   /** What Postgres has committed of a tenant's ledger (ledger/offsets.ts). */
   readonly loadOffset: (tenant: number, isFinal: boolean) => Promise<CommittedOffset>;
   /** Whether a restore has ended an epoch. */
@@ -170,9 +171,11 @@ export class PartitionSync {
   private async tryOpen(tenant: number, isFinal: boolean): Promise<Reply & { offset: CommittedOffset }> {
     const offset = await this.options.loadOffset(tenant, isFinal);
     const { epoch, lastId, isRestoring } = offset;
+    const testClockMs = (this.options.testClock ? offset.testClockMs : null) ?? '';
     this.epochs.set(tenant, epoch);
     // A running restore replaces what is there.
     if (isFinal && isRestoring) return { outcome: outcomes.behind, values: [], offset };
-    return { ...(await this.calls.run(tenant, 'open', orderArguments('open', { epoch, lastId, isFinal: Number(isFinal) }))), offset };
+    const args = orderArguments('open', { epoch, lastId, isFinal: Number(isFinal), testClockMs });
+    return { ...(await this.calls.run(tenant, 'open', args)), offset };
   }
 }

@@ -126,11 +126,6 @@ export class Sweep {
     if (settled + finalised > 0) this.log.debug({ tenant, settled, finalised }, 'swept');
   }
 
-  /** Throws a 422 if the test clock of a tenant is later than a time. */
-  async checkForward(tenant: number, toMs: number): Promise<void> {
-    if (toMs < (await this.clock.now(tenant))) await this.clock.set(tenant, toMs);
-  }
-
   /**
    * Moves the test clock from one due moment to the next, so that everything happens in order, and does the work that is due at each. Stops after the
    * step during which `deadline`, a time of the process's clock, passes. Returns the time that is reached.

@@ -1,4 +1,7 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
+import { saveTestClock } from '../access/tenants.js';
+import { type Clock, clockBackward } from '../engine/clock.js';
 import { limits } from '../shared/limits.js';
 import { FailureLog } from '../logging/failure-log.js';
 import pLimit from 'p-limit';
@@ -50,16 +53,26 @@ export class Sweeper {
   }
 
   /**
-   * Moves the test clock of all tenants, as Sweep.advance does for one, for about limits.clockRequestMs. Returns the time that all have reached. The
-   * first tenant rejects a time before its clock, before anything is changed.
+   * Moves the test clock of all tenants, as Sweep.advance does for one, for about limits.clockRequestMs, and saves and returns the time that all have
+   * reached. Throws a 422 for a time before the clock of any of them, before anything is changed.
    */
-  async advance(first: number, toMs: number): Promise<number> {
+  async advance({ pool, clock }: { readonly pool: pg.Pool; readonly clock: Clock }, toMs: number): Promise<number> {
     const deadline = Date.now() + limits.clockRequestMs;
-    await this.sweep.checkForward(first, toMs);
-    const tenants = [...new Set([first, ...this.tenants()])];
-    const slots = pLimit(limits.sweepTenantsAtOnce);
-    const reached = await Promise.all(tenants.map((tenant) => slots(() => this.sweep.advance(tenant, toMs, deadline))));
-    return Math.min(...reached);
+    const forEach = <T>(tenants: readonly number[], work: (tenant: number) => Promise<T>): Promise<T[]> => {
+      const slots = pLimit(limits.sweepTenantsAtOnce);
+      return Promise.all(tenants.map((tenant) => slots(() => work(tenant))));
+    };
+    const nows = await forEach(this.tenants(), (tenant) => clock.now(tenant));
+    const latest = Math.max(...nows);
+    if (toMs < latest) throw clockBackward(latest);
+    await saveTestClock(pool, Math.min(...nows));
+    const reached = new Map<number, number>();
+    // Tenants that are created meanwhile begin at the time that was saved last.
+    for (let left = this.tenants(); left.length > 0; left = this.tenants().filter((tenant) => !reached.has(tenant))) {
+      await forEach(left, async (tenant) => reached.set(tenant, await this.sweep.advance(tenant, toMs, deadline)));
+      await saveTestClock(pool, Math.min(...reached.values()));
+    }
+    return Math.min(...reached.values());
   }
 
   private start(tenant: number): void {

@@ -36,10 +36,13 @@ export interface CommittedOffset {
   readonly lastId: StreamId;
   /** Whether a restore of Redis is running. */
   readonly isRestoring: boolean;
+  /** From where the tenant's test clock continues, in milliseconds since 1970; null while it has never been set. */
+  readonly testClockMs: string | null;
 }
 
 const isRestoring = `(coalesce(holder, '') like 'restore:%' and lease_until >= clock_timestamp())`;
-const committed = `epoch, last_ms || '-' || last_seq as "lastId", ${isRestoring} as "isRestoring"`;
+const testClockMs = '(select greatest(test_clock_ms, newest_at) from account where test_clock_ms is not null)';
+const committed = `epoch, last_ms || '-' || last_seq as "lastId", ${isRestoring} as "isRestoring", ${testClockMs} as "testClockMs"`;
 
 /**
  * The committed offset of a tenant's ledger; inserts a row when there is none. `isFinal` fences the worker: entries that it has read and not
@@ -166,7 +169,7 @@ export function betweenBatches<T>(pool: pg.Pool, tenant: number, work: (client: 
   });
 }
 
-/** Saves the test clock, in milliseconds since 1970: a restore of Redis resumes from there. */
+/** Saves the time that a tenant's test clock has reached, in milliseconds since 1970. */
 export async function saveClock(pool: pg.Pool, tenant: number, atMs: number): Promise<void> {
   await pool.query('update stream_offsets set newest_at = greatest(newest_at, $2) where tenant = $1', [tenant, atMs]);
 }

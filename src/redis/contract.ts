@@ -209,9 +209,10 @@ const context = ['context'] as const;
 export const functions = {
   /**
    * Compares Redis with what Postgres has committed, and lets the other functions work. `isFinal` is 1 when nothing that was read of Redis
-   * before is going to be committed any more: a partition that is not open yet is only opened then, and else replies `notOpen`.
+   * before is going to be committed any more: a partition that is not open yet is only opened then, and else replies `notOpen`. `testClockMs` is
+   * where the test clock is at least, empty without one.
    */
-  open: ['epoch', 'lastId', 'isFinal'],
+  open: ['epoch', 'lastId', 'isFinal', 'testClockMs'],
   /**
    * Whether the ledger has entries: 1 or 0 with `ok`, or `foreign` or `behind` when it is not of the epoch `epoch`, or lacks some of it, of
    * which Postgres has committed up to `lastId`. With 0, the next entry is published on the partition's channel `written`, so the worker need not poll until then.

@@ -17,7 +17,6 @@ export interface ReconcilerOptions {
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
   readonly active: ActiveRedis;
-  readonly testClock: boolean;
   /** If off, tenants are only compared, and an operator restores them. */
   readonly autoRestore: boolean;
   readonly log: Logger;
@@ -107,7 +106,7 @@ export class Reconciler {
 
   /** Returns false while another restore is running or another Redis is active. */
   private async restore(tenant: number, found: Comparison['found']): Promise<boolean> {
-    const { engine, redis, pool, active, testClock, log } = this.options;
+    const { engine, redis, pool, active, log } = this.options;
     const startedMs = performance.now();
     let loggedMs = startedMs;
     try {
@@ -116,7 +115,6 @@ export class Reconciler {
         partition: engine.partition(tenant),
         redis,
         pool,
-        testClock,
         signal: this.stopping.signal,
         active,
         purpose: claimPurposeOf(found),

@@ -28,7 +28,6 @@ export interface RestoreOptions {
   readonly partition: string;
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
-  readonly testClock: boolean;
   /** Permits the restore, for a purpose. */
   readonly active: ActiveRedis;
   readonly purpose: ClaimPurpose;
@@ -277,9 +276,9 @@ async function restoreSegments({ pool, tenant, partition }: RestoreOptions, lock
 }
 
 /** Begins the new epoch: in Postgres first, so that a Redis without it is never considered in sync. */
-async function finish({ pool, tenant, partition, testClock, active }: RestoreOptions, lock: RestoreLock, epoch: string): Promise<void> {
+async function finish({ pool, tenant, partition, active }: RestoreOptions, lock: RestoreLock, epoch: string): Promise<void> {
   const { lease, lastId } = lock;
-  const { newestAt, past } = await inTransaction(pool, async (client) => {
+  const past = await inTransaction(pool, async (client) => {
     await active.lockActive(client);
     await advanceOffset(client, lease, { from: lastId, to: lastId });
     if (lease.epoch !== epoch) {
@@ -289,20 +288,19 @@ async function finish({ pool, tenant, partition, testClock, active }: RestoreOpt
         ...splitId(lastId),
       ]);
     }
-    const { rows } = await client.query<{ newest_at: string }>(
-      `update stream_offsets set epoch = $2, fence = fence + 1, lease_until = '-infinity' where tenant = $1 returning newest_at`,
-      [tenant, epoch],
-    );
+    await client.query(`update stream_offsets set epoch = $2, fence = fence + 1, lease_until = '-infinity' where tenant = $1`, [
+      tenant,
+      epoch,
+    ]);
     const ended = await client.query<{ epoch: string }>('select epoch from past_epochs where tenant = $1 order by ended desc limit $2', [
       tenant,
       limits.maxPastEpochs,
     ]);
-    return { newestAt: rows[0]?.newest_at ?? '0', past: ended.rows.map((row) => row.epoch).join(' ') };
+    return ended.rows.map((row) => row.epoch).join(' ');
   });
   const [meta, ledger] = [partition + keyNames.meta, partition + keyNames.ledger];
   const commands: Command[] = [];
   if (lastId !== '0-0') commands.push(['XADD', ledger, lastId, 'e', ''], ['XTRIM', ledger, 'MAXLEN', '0']);
-  if (testClock && newestAt !== '0') commands.push(['SET', partition + keyNames.clock, newestAt]);
   // Another restore may have acquired the lease by now, and resume here.
   await lock.write([
     ...commands,

@@ -40,7 +40,6 @@ describe('The metrics of a restore', () => {
       partition: world.partition,
       redis: world.redis,
       pool: world.pool,
-      testClock: true,
       ...allowed(world.redis, world.pool, world.settings.redisPrefix),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),

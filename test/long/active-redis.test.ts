@@ -284,7 +284,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     await world.pool.query('with silent as (delete from redis_confirmations) delete from active_redis');
     const prefix = `${world.settings.redisPrefix}-taken`;
     const taker = activeRedis(world.redis, world.pool, prefix);
-    const options = { tenant, partition: partitionPrefix(prefix, tenant), redis: world.redis, pool: world.pool, testClock: true };
+    const options = { tenant, partition: partitionPrefix(prefix, tenant), redis: world.redis, pool: world.pool };
     await restoreTenant({ ...options, active: taker, purpose: { epoch: 'none' } });
     const refused = await until('a 503', async () => {
       const reply = await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 });

@@ -325,7 +325,7 @@ describe('A Redis that lacks what Postgres has', () => {
     const said: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => said.push(line) });
     const { engine, redis, pool, active } = context;
-    const options = { engine, redis, pool, active, testClock: true, autoRestore: true, log };
+    const options = { engine, redis, pool, active, autoRestore: true, log };
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const first = new Reconciler(options);
     const cut = first.resync(tenant);

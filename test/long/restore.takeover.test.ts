@@ -78,7 +78,6 @@ describe('A restore that stands still for longer than its lease', () => {
       partition: world.partition,
       redis,
       pool: world.pool,
-      testClock: true,
       ...allowed(redis, world.pool, world.settings.redisPrefix),
     });
 

@@ -104,7 +104,7 @@ describe('laurel restore and laurel verify', () => {
   it('continues a restore that was cut off', async () => {
     await lose();
     const { redis, pool, partition } = world;
-    const options = { tenant, partition, redis, pool, testClock: true, ...allowed(redis, pool, world.settings.redisPrefix) };
+    const options = { tenant, partition, redis, pool, ...allowed(redis, pool, world.settings.redisPrefix) };
     const stop = new AbortController();
     const counts: number[] = [];
     const onProgress = (restored: number): void => {
@@ -192,7 +192,6 @@ describe('laurel restore and laurel verify', () => {
         partition,
         redis,
         pool: hasty,
-        testClock: true,
         ...allowed(redis, pool, world.settings.redisPrefix),
       });
       expect(restored).to.include({ users });

@@ -1,10 +1,12 @@
 import { expect } from 'chai';
 import pino from 'pino';
 import { startService, type Service } from '../../src/app/service.js';
+import { partitionPrefix } from '../../src/redis/contract.js';
 import { OperatorError } from '../../src/shared/errors.js';
-import { answer, bodyOf, configText } from '../support/answers.js';
+import { batchOf, first } from '../support/admin.js';
+import { answer, bodyOf, configText, until } from '../support/answers.js';
 import { tablesOnRealStores, type Given } from '../support/rules.js';
-import { startWorld, type Reply, type World } from '../support/world.js';
+import { keysOf, startWorld, type Reply, type World } from '../support/world.js';
 
 /** Everything that time moves, in one user's week. */
 const everything: Given = {
@@ -287,6 +289,56 @@ describe('Time', () => {
         expect(rows).to.deep.equal([{ total: 6 }]);
         expect((await put(world, '2040-01-05T11:59:59.999Z')).status).to.equal(422);
         expect(answer(await world.get(clock))).to.deep.equal([200, { now: '2040-01-05T12:00:00.000Z' }]);
+      } finally {
+        await world.stop();
+      }
+    });
+
+    it('is the same for all tenants, new ones included, also after Redis has lost its data', async () => {
+      const world = await startWorld({ now: '2040-01-02T12:00:00.000Z' });
+      const create = async (customerId: string): Promise<string> =>
+        first(batchOf(await world.request('POST', '/admin/v1/tenants', { body: [{ customerId, name: customerId }] })).created).id;
+      const timeOf = async (id: string | undefined): Promise<unknown> =>
+        answer(await world.request('GET', clock, id === undefined ? {} : { headers: { 'tenant-id': id } }));
+      try {
+        const old = await create('old');
+        bodyOf(await world.request('PUT', '/v1/users/ana', { body: {}, headers: { 'tenant-id': old } }), 200);
+        await world.drain(2);
+        await world.setClock('2040-01-05T12:00:00.000Z');
+        const partitions = [1, 2].map((no) => partitionPrefix(world.settings.redisPrefix, no));
+        const keys = await Promise.all(partitions.map((partition) => keysOf(world.redis, partition)));
+        await world.redis.unlink(...keys.flat());
+        await until(
+          'the tenant is restored',
+          async () => (await world.request('GET', clock, { headers: { 'tenant-id': old } })).status === 200,
+        );
+        const set = [200, { now: '2040-01-05T12:00:00.000Z' }];
+        expect([await timeOf(undefined), await timeOf(old), await timeOf(await create('new'))]).to.deep.equal([set, set, set]);
+      } finally {
+        await world.stop();
+      }
+    });
+
+    it('stays as it is for all tenants when one of them is further than the time that is sent', async () => {
+      const world = await startWorld({ now: '2040-01-02T12:00:00.000Z' });
+      try {
+        await world.request('POST', '/admin/v1/tenants', { body: [{ customerId: 'ahead', name: 'Ahead' }] });
+        await world.advance(2, '2040-01-09T12:00:00.000Z');
+        const refused = await put(world, '2040-01-05T12:00:00.000Z');
+        const error = 'The test clock only goes forward: it is 2040-01-09T12:00:00.000Z already.';
+        expect(answer(refused)).to.deep.equal([422, { error }]);
+        expect(answer(await world.get(clock))).to.deep.equal([200, { now: '2040-01-02T12:00:00.000Z' }]);
+      } finally {
+        await world.stop();
+      }
+    });
+
+    it('ends with the year 2199', async () => {
+      const world = await startWorld();
+      try {
+        for (const now of ['2200-01-01T00:00:00Z', '2199-12-31T23:30:00-01:00', '9999-12-31T00:00:00Z']) {
+          expect(answer(await put(world, now)), now).to.deep.equal([422, { error: '`now` must be before 2200-01-01T00:00:00.000Z.' }]);
+        }
       } finally {
         await world.stop();
       }

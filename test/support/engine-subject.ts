@@ -23,6 +23,7 @@ import { groupValues } from '../../src/responses/leaderboards.js';
 import { runEnd, runOf } from '../../src/responses/leaderboards.js';
 import { limits } from '../../src/shared/limits.js';
 import { eraseUserKeys } from '../../src/access/key-store.js';
+import { saveTestClock } from '../../src/access/tenants.js';
 import { AggregateReader } from '../../src/history/aggregates.js';
 import { isPastEpoch, LeaseLost, loadOffset } from '../../src/ledger/offsets.js';
 import { HistoryReader } from '../../src/history/reader.js';
@@ -332,10 +333,12 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
     await eraseUserKeys(pool, tenant, user);
   });
   const active = activeRedis(redis, pool, prefix);
-  const reconciler = new Reconciler({ engine, redis, pool, active, log, testClock: true, autoRestore: true });
+  const reconciler = new Reconciler({ engine, redis, pool, active, log, autoRestore: true });
   const tools = { engine, clock, history, database, sweep, deletion, aggregates: new AggregateReader(pool) };
   const publisher = createPublisher(engine, new Set(), () => undefined);
   await engine.loadLibrary();
+  // Each history sets the clock of its own tenant: it continues there when Redis is lost.
+  await saveTestClock(pool, 0);
   return {
     enter: async (document, nowMs) => {
       const { rows } = await pool.query<{ no: number }>(`insert into tenants (name) values ('history') returning no`);
@@ -380,12 +383,10 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
           const nowMs = await clock.now(tenant);
           await lose(how);
           if (how === 'emptyByHand') {
-            await restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' }, testClock: true }).catch(
-              (error: unknown) => {
-                // The worker was faster.
-                if (!(error instanceof LeaseLost)) throw error;
-              },
-            );
+            await restoreTenant({ tenant, partition, redis, pool, active, purpose: { epoch: 'none' } }).catch((error: unknown) => {
+              // The worker was faster.
+              if (!(error instanceof LeaseLost)) throw error;
+            });
           }
           await reconciler.resync(tenant);
           await engine.open(tenant);

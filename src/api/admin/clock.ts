@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LaurelError } from '../../shared/errors.js';
+import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Route, type Services, defineRoute } from '../route.js';
 
@@ -33,7 +34,13 @@ export const clockRoutes: readonly Route[] = [
       'and the time that is reached: repeat the request.',
     responses: { 200: clockShape, 202: clockShape },
     summary: 'Move the test clock forward',
-    body: z.object({ now: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' }) }),
+    body: z.object({
+      now: z.iso
+        .datetime({ offset: true, error: 'must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z' })
+        .refine((now) => !(Date.parse(now) >= limits.testClockEndMs), {
+          error: `must be before ${new Date(limits.testClockEndMs).toISOString()}`,
+        }),
+    }),
     handle: async ({ services, body: { now } }) => {
       requireTestClock(services);
       const reached = await services.advance(Date.parse(now));

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import {
   archiveTenants,
   createTenants,
-  defaultTenant,
   getTenant,
   listTenants,
   updateTenants,
@@ -104,7 +103,6 @@ export const tenantRoutes: readonly Route[] = [
     handle: async ({ services, body }) => {
       const outcomes = await services.account.store((pool) => createTenants(pool, body));
       const { done, issues: problems } = await settle(services, body, outcomes, () => ({}));
-      if (services.clock.settable) for (const { no } of done) await services.clock.copy(defaultTenant, no);
       return { status: batchStatus(done.length), body: { created: done.map(show), issues: problems } };
     },
   }),
