@@ -73,7 +73,7 @@ const config = configText({
     subject: '{{ user.id }}',
     body,
   })),
-  webhooks: [subscription('achievement.completed', 'points.changed')],
+  webhooks: [subscription('achievement.completed')],
 });
 
 /** What a template shows of each key. */
@@ -154,8 +154,8 @@ describe('Names of members of JavaScript objects', () => {
     });
 
     it('are in the payloads of webhooks', async () => {
-      const payloads = (await messagesOf(world)).filter(({ user, kind }) => user === 'ben' && kind === 'points.changed');
-      expect(payloads.map(({ payload }) => payload.points?.key)).to.deep.equal(keys);
+      const payloads = (await messagesOf(world)).filter(({ user, kind }) => user === 'ben' && kind === 'achievement.completed');
+      expect(payloads.map(({ payload }) => payload.achievement?.key)).to.deep.equal(keys);
       const { attributes } = payloads[0]!.payload.user as Pick<Profile, 'attributes'>;
       expect(attributes).to.deep.equal(byMember(() => reserved));
     });
@@ -183,7 +183,7 @@ describe('Names of members of JavaScript objects', () => {
     });
   });
 
-  describe('as the key __proto__, which JSON parsers drop,', () => {
+  describe('as the key __proto__, which JSON parsers refuse,', () => {
     const refusal = 'key must not be __proto__, which many JSON parsers refuse: choose another key';
     const lists: Readonly<Record<string, object>> = {
       attributes: { type: 'user' },
@@ -208,10 +208,7 @@ describe('Names of members of JavaScript objects', () => {
       const sent = await world.request('POST', `/v1/metrics/${first}/event`, { raw });
       expect([sent.status, errorOf(sent)]).to.deep.equal([422, 'The body must not have a field named `__proto__`.']);
       for (const path of ['/v1/achievements', `/v1/points/${first}/summary`, '/v1/leaderboards/groups']) {
-        const filtered = await world.get(`${path}?userAttributes=${reserved}:x`);
-        expect([filtered.status, errorOf(filtered)], path).to.satisfy(
-          ([status, text]: [number, string]) => status === 422 && text.includes(reserved),
-        );
+        expect((await world.get(`${path}?userAttributes=${reserved}:x`)).status, path).to.equal(422);
       }
     });
   });
@@ -239,7 +236,7 @@ describe('Names of members of JavaScript objects', () => {
           }
           if (list === name) continue;
           const { status } = await world.request('POST', `/admin/v1/${list}`, { body: [fields] });
-          expect(status, `${list} ${name}`).to.be.oneOf([200, 422]);
+          expect(status, `${list} ${name}`).to.be.oneOf([200, 201, 422]);
         }
       }
     });
