@@ -212,6 +212,102 @@ describe('E-mails that are due', () => {
     });
   }
 
+  type WeekStart = 'monday' | 'sunday';
+  type Weeks = readonly (readonly [first: string, last: string])[];
+  const weekStarts: readonly (readonly [first: WeekStart, changes: readonly (readonly [date: string, to: WeekStart])[], weeks: Weeks])[] = [
+    [
+      'monday',
+      [['05', 'sunday']],
+      [
+        ['02', '08'],
+        ['09', '14'],
+        ['15', '21'],
+      ],
+    ],
+    [
+      'sunday',
+      [['05', 'monday']],
+      [
+        ['01', '08'],
+        ['09', '15'],
+        ['16', '22'],
+      ],
+    ],
+    [
+      'monday',
+      [['08', 'sunday']],
+      [
+        ['02', '08'],
+        ['09', '14'],
+        ['15', '21'],
+      ],
+    ],
+    [
+      'sunday',
+      [['08', 'monday']],
+      [
+        ['01', '07'],
+        ['08', '15'],
+        ['16', '22'],
+      ],
+    ],
+    [
+      'monday',
+      [
+        ['05', 'sunday'],
+        ['07', 'monday'],
+      ],
+      [
+        ['02', '08'],
+        ['09', '15'],
+        ['16', '22'],
+      ],
+    ],
+    [
+      'monday',
+      [
+        ['05', 'sunday'],
+        ['10', 'monday'],
+      ],
+      [
+        ['02', '08'],
+        ['09', '15'],
+        ['16', '22'],
+      ],
+    ],
+    [
+      'sunday',
+      [
+        ['05', 'monday'],
+        ['10', 'sunday'],
+      ],
+      [
+        ['01', '08'],
+        ['09', '15'],
+        ['16', '21'],
+      ],
+    ],
+  ];
+  for (const [first, changes, weeks] of weekStarts) {
+    it(`recap: of each day once when weeks from ${first} change: ${changes.map(([day, to]) => `on the ${day}th to ${to}`).join(', ')}`, async () => {
+      const settings = (weekStart: string) => ({ weekStart, reactivationDays: [] });
+      await start(settings(first), { enabled: false });
+      await identify('ana');
+      const seenWeeks: unknown[] = [];
+      for (let day = 2; day <= 24; day += 1) {
+        const date = String(day).padStart(2, '0');
+        for (const { payload } of await fresh(`2040-01-${date}T13:00:00Z`)) seenWeeks.push([payload.timestamp, payload.recap]);
+        for (const [, to] of changes.filter(([on]) => on === date)) await world.configure(config(settings(to), { enabled: false }));
+        await event('ana');
+      }
+      const expected = weeks.map(([from, to]) => [
+        `2040-01-${String(Number(to) + 1).padStart(2, '0')}T09:00:00.000Z`,
+        { periodStart: `2040-01-${from}`, periodEnd: `2040-01-${to}` },
+      ]);
+      expect(seenWeeks).to.deep.equal(expected);
+    });
+  }
+
   it('recap and reminder: of each day, also of one that lacks the hour because it is the last one', async () => {
     await start({ recapFrequency: 'daily', emailHour: 23, streakReminderHour: 23, reactivationDays: [] });
     await identify('ana', { tz: 'America/Nuuk' });

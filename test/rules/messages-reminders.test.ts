@@ -159,6 +159,17 @@ const cases: readonly Case[] = [
     due: ['2040-01-13T08:00:00Z'],
   },
   {
+    what: 'weekly: one of a week of eight days, in which its day comes twice',
+    frequency: 'weekly',
+    settings: { ...lastDays, weekStart: 'sunday', emailHour: 9 },
+    steps: [
+      ['2039-12-27T10:00:00Z', event],
+      ['2040-01-05T12:00:00Z', { settings: { ...lastDays, weekStart: 'monday', emailHour: 10 } }],
+      ['2040-01-09T12:00:00Z'],
+    ],
+    due: ['2040-01-01T08:00:00Z'],
+  },
+  {
     what: 'monthly: of the month that is not extended, once its day has come in the new zone',
     frequency: 'monthly',
     settings: lastDays,

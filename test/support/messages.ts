@@ -11,6 +11,7 @@ interface Payload {
   readonly points?: { readonly key: string; readonly total: number };
   readonly achievement?: { readonly key: string };
   readonly streak?: { readonly length: number };
+  readonly recap?: { readonly periodStart: string; readonly periodEnd: string };
   readonly reactivation?: { readonly messageNumber: number; readonly daysSinceLastActive: number };
   readonly boost?: { readonly name: string; readonly status: string };
   readonly leaderboard?: {

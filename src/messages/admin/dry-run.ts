@@ -7,10 +7,10 @@ import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import { reachOf, readProfiles } from '../rules/profiles.js';
-import { readPage, zonesOf } from '../schedule/recipients.js';
+import { readPage, readWeekChanges, zonesOf } from '../schedule/recipients.js';
 import { typeOf, webhookOf } from '../rules/notification.js';
 import { periodToRemindOf } from '../rules/streak-reminder.js';
-import { isScheduledDay, localDayOf, type UserScheduleKind } from '../rules/times.js';
+import { isScheduledDay, localDayOf, type Rules, rulesIn, type UserScheduleKind } from '../rules/times.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 
@@ -72,7 +72,7 @@ async function countZone(
   tools: DryRunTools,
   config: ActiveConfig,
   kind: UserScheduleKind,
-  place: { readonly zone: string; readonly day: number; readonly at: number },
+  place: { readonly zone: string; readonly day: number; readonly at: number; readonly rules: Rules },
 ): Promise<RecipientCounts> {
   const type = typeOf[kind];
   const channels = configuredChannels(config.document, type);
@@ -119,10 +119,13 @@ export async function countRecipients(
   await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const kind = webhookOf[type];
   if (kind === 'emails.achievement_due') return countScheduled(tools, config);
+  const weekChanges = await readWeekChanges(tools.pool, config);
   let counts = none;
   for (const zone of await zonesOf(tools.pool, tenant)) {
-    const day = localDayOf(now, zone || document.settings.defaultTimeZone);
-    if (isScheduledDay(kind, document, day)) counts = sum(counts, await countZone(tools, config, kind, { zone, day, at: now }));
+    const name = zone || document.settings.defaultTimeZone;
+    const day = localDayOf(now, name);
+    const rules = rulesIn(name, document, weekChanges);
+    if (isScheduledDay(kind, rules, day)) counts = sum(counts, await countZone(tools, config, kind, { zone, day, at: now, rules }));
   }
   return counts;
 }

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { datesOf, dayToDate, firstDayOf, periodOf, weekShiftOf, dayMs } from '../../shared/calendar.js';
+import { dayToDate, firstDayOf, type Frequency, periodOf, weekShiftOf, dayMs } from '../../shared/calendar.js';
 import type { NotificationType } from '../../config/schema/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
@@ -25,13 +25,64 @@ export interface Occurrence {
   readonly day: number;
 }
 
-type Rules = Pick<ConfigDocument, 'settings' | 'streaks'>;
+/** How the weeks of a zone begin: by a shift (shared/calendar.ts) from a local day on. The oldest first, from the beginning of time. */
+type WeekRules = readonly { readonly from: number; readonly shift: number }[];
+
+/** `weeks` is absent where weeks have not begun on another day for long. */
+export type Rules = Pick<ConfigDocument, 'settings' | 'streaks'> & { readonly weeks?: WeekRules };
+
+/** Whether a week begins on a local day (docs/rules/streaks.md, "Another first day of the week"). */
+function isFirstOfWeek({ settings, weeks = [] }: Pick<Rules, 'settings' | 'weeks'>, day: number): boolean {
+  const { from, shift } = weeks.findLast((rule) => rule.from <= day) ?? { from: -Infinity, shift: weekShiftOf(settings) };
+  const first = firstDayOf('weekly', periodOf('weekly', day, shift), shift);
+  // The first new week may lack its first day, which is in the week before.
+  return day === first || (day === from && day === first + 1);
+}
+
+/** The first and the last day of the week that contains a local day. */
+function weekOf(rules: Pick<Rules, 'settings' | 'weeks'>, day: number): { first: number; last: number } {
+  let [first, last] = [day, day];
+  while (!isFirstOfWeek(rules, first)) first -= 1;
+  while (!isFirstOfWeek(rules, last + 1)) last += 1;
+  return { first, last };
+}
+
+/** A change of `weekStart`, in milliseconds since 1970. */
+export interface WeekChange {
+  readonly at: number;
+  readonly weekStart: ConfigDocument['settings']['weekStart'];
+}
+
+/** The rules of a zone after changes of `weekStart`, the oldest first: the week that is running then ends as it would have ended. */
+export function rulesIn(zone: string, rules: Pick<ConfigDocument, 'settings' | 'streaks'>, changes: readonly WeekChange[]): Rules {
+  let weeks: WeekRules = [];
+  for (const { at, weekStart } of changes) {
+    const day = localDayOf(at, zone);
+    const shift = weekShiftOf({ weekStart });
+    const before =
+      weeks.length > 0 ? weeks : [{ from: -Infinity, shift: weekShiftOf({ weekStart: weekStart === 'monday' ? 'sunday' : 'monday' }) }];
+    const running = before.filter(({ from }) => from <= day);
+    const isBack = running.at(-1)?.shift === shift;
+    weeks = isBack ? running : [...running, { from: weekOf({ ...rules, weeks: running }, day).last + 1, shift }];
+  }
+  return { ...rules, weeks };
+}
+
+/** The first and the last day of the day, week or month that contains a local day. */
+function daysOf(frequency: Frequency, rules: Pick<Rules, 'settings' | 'weeks'>, day: number): { first: number; last: number } {
+  if (frequency === 'weekly') return weekOf(rules, day);
+  const shift = weekShiftOf(rules.settings);
+  const period = periodOf(frequency, day, shift);
+  return { first: firstDayOf(frequency, period, shift), last: firstDayOf(frequency, period + 1, shift) - 1 };
+}
 
 /** The dates, `YYYY-MM-DD`, of the recap period that contains a day, in days since 1970-01-01. */
-export function recapDates({ settings }: Pick<ConfigDocument, 'settings'>, day: number): { first: string; last: string } {
-  const { recapFrequency: frequency } = settings;
-  const shift = weekShiftOf(settings);
-  if (frequency !== 'yearly') return datesOf(frequency, periodOf(frequency, day, shift), shift);
+export function recapDates(rules: Pick<Rules, 'settings' | 'weeks'>, day: number): { first: string; last: string } {
+  const { recapFrequency: frequency } = rules.settings;
+  if (frequency !== 'yearly') {
+    const { first, last } = daysOf(frequency, rules, day);
+    return { first: dayToDate(first), last: dayToDate(last) };
+  }
   const year = dayToDate(day).slice(0, 'YYYY'.length);
   return { first: `${year}-01-01`, last: `${year}-12-31` };
 }
@@ -40,11 +91,7 @@ export function recapDates({ settings }: Pick<ConfigDocument, 'settings'>, day: 
 export const recapPeriod = (rules: Rules, day: number): { first: string; last: string } => recapDates(rules, day - 1);
 
 /** The first and the last day of the streak period that contains a day, in days since 1970-01-01. */
-export function streakPeriod({ settings, streaks: { frequency } }: Rules, day: number): { first: number; last: number } {
-  const shift = weekShiftOf(settings);
-  const period = periodOf(frequency, day, shift);
-  return { first: firstDayOf(frequency, period, shift), last: firstDayOf(frequency, period + 1, shift) - 1 };
-}
+const streakPeriod = (rules: Rules, day: number): { first: number; last: number } => daysOf(rules.streaks.frequency, rules, day);
 
 /** The local day of a time, in days since 1970-01-01. */
 export function localDayOf(at: number, zone: string): number {

@@ -4,7 +4,8 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { audiences } from '../rules/notification.js';
-import { nextOccurrence, recapPeriod, type UserScheduleKind } from '../rules/times.js';
+import { nextOccurrence, recapPeriod, type Rules, rulesIn, type UserScheduleKind, type WeekChange } from '../rules/times.js';
+import { readWeekChanges } from './recipients.js';
 
 /** Zone, empty for none → the local days, since 1970-01-01, of its users' last events; of users without one, of their creation. */
 type LastDays = ReadonlyMap<string, ReadonlySet<number>>;
@@ -29,19 +30,29 @@ export class DueMoments {
   private readonly config: ActiveConfig;
   private readonly kinds: readonly UserScheduleKind[];
   private readonly lastDays: LastDays;
+  private readonly weekChanges: readonly WeekChange[];
   /** By kind and zone: the next occurrence that was found; Infinity for none. */
   private readonly found = new Map<string, number>();
 
   /** Events after this call are not taken into account. `kinds` are those that are published. */
   static async read(pool: pg.Pool, config: ActiveConfig, kinds: readonly UserScheduleKind[]): Promise<DueMoments> {
-    return new DueMoments(pool, config, kinds, await readLastDays(pool, config));
+    return new DueMoments(pool, config, kinds, {
+      lastDays: await readLastDays(pool, config),
+      weekChanges: await readWeekChanges(pool, config),
+    });
   }
 
-  private constructor(pool: pg.Pool, config: ActiveConfig, kinds: readonly UserScheduleKind[], lastDays: LastDays) {
+  private constructor(
+    pool: pg.Pool,
+    config: ActiveConfig,
+    kinds: readonly UserScheduleKind[],
+    { lastDays, weekChanges }: { readonly lastDays: LastDays; readonly weekChanges: readonly WeekChange[] },
+  ) {
     this.pool = pool;
     this.config = config;
     this.kinds = kinds;
     this.lastDays = lastDays;
+    this.weekChanges = weekChanges;
   }
 
   /** The next moment, in milliseconds since 1970, after another, up to which Postgres has everything; Infinity for none. */
@@ -73,22 +84,22 @@ export class DueMoments {
     if (known !== undefined && known > after) return known;
     const { document } = this.config;
     const place = { zone: zone || document.settings.defaultTimeZone, after };
-    const at = nextOccurrence(kind, document, place, (day) => this.mayConcern(kind, zone, day)) ?? Infinity;
+    const rules = rulesIn(place.zone, document, this.weekChanges);
+    const at = nextOccurrence(kind, rules, place, (day) => this.mayConcern(kind, rules, zone, day)) ?? Infinity;
     this.found.set(key, at);
     return at;
   }
 
   /** Whether an occurrence on a local day may concern a user of a zone. */
-  private mayConcern(kind: UserScheduleKind, zone: string, day: number): boolean {
-    const { document } = this.config;
+  private mayConcern(kind: UserScheduleKind, rules: Rules, zone: string, day: number): boolean {
     const lastDays = this.lastDays.get(zone) ?? new Set();
     switch (kind) {
       case 'emails.recap_due': {
-        const first = dateToDay(recapPeriod(document, day).first);
+        const first = dateToDay(recapPeriod(rules, day).first);
         return [...lastDays].some((last) => last >= first);
       }
       case 'emails.reactivation_due':
-        return document.settings.reactivationDays.some((idle) => lastDays.has(day - idle));
+        return rules.settings.reactivationDays.some((idle) => lastDays.has(day - idle));
       case 'emails.streak_reminder_due':
         return true;
     }

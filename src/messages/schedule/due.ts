@@ -17,12 +17,14 @@ import {
   newestOccurrence,
   type Occurrence,
   recapPeriod,
+  type Rules,
+  rulesIn,
   scheduleKinds,
   type UserScheduleKind,
 } from '../rules/times.js';
 import { DueMoments } from './due-moments.js';
 import { isSent, queueNotifications } from './queue.js';
-import { hasChangedDefaultZone, notifiedBefore, readPage, type Recipient, zonesOf } from './recipients.js';
+import { hasChangedDefaultZone, notifiedBefore, readPage, readWeekChanges, type Recipient, zonesOf } from './recipients.js';
 import { computeTimesAgain, isAnyDue, queueWaiting, unscheduleOthers } from './waiting.js';
 
 /** In every time zone, local hours begin at a quarter of a UTC hour. */
@@ -38,6 +40,11 @@ interface ScheduleState {
   readonly at: number;
   readonly cursor: string;
   readonly done: boolean;
+}
+
+interface DueOccurrence extends ScheduleState, Occurrence {
+  /** Those of the zone. */
+  readonly rules: Rules;
 }
 
 /** A page of the users of an occurrence. */
@@ -155,7 +162,7 @@ export class DueNotifications {
   }
 
   /** Returns the unfinished occurrences of a kind and saves new ones. A newly subscribed kind starts now. */
-  private async startOccurrences(config: ActiveConfig, kind: UserScheduleKind, now: number): Promise<(ScheduleState & Occurrence)[]> {
+  private async startOccurrences(config: ActiveConfig, kind: UserScheduleKind, now: number): Promise<DueOccurrence[]> {
     const { tenant, document } = config;
     const { pool } = this.options;
     await pool.query(`insert into notification_state values ($1, $2, '${subscribedSince}', $3, '', true) on conflict do nothing`, [
@@ -169,14 +176,16 @@ export class DueNotifications {
     );
     const states = new Map(rows.map((row): [string, ScheduleState] => [row.zone, { ...row, at: Number(row.at) }]));
     const subscribedAt = states.get(subscribedSince)?.at ?? now;
-    const occurrences: (ScheduleState & Occurrence)[] = [];
+    const occurrences: DueOccurrence[] = [];
+    const weekChanges = await readWeekChanges(pool, config);
     for (const zone of await zonesOf(pool, tenant)) {
       const before = states.get(zone);
       const name = zone || document.settings.defaultTimeZone;
-      const newest = newestOccurrence(kind, document, name, now);
+      const rules = rulesIn(name, document, weekChanges);
+      const newest = newestOccurrence(kind, rules, name, now);
       if (!newest) continue;
-      const started = before && { ...before, day: localDayOf(before.at, name) };
-      const isStarted = started !== undefined && isSameOccurrence(kind, document, started, newest);
+      const started = before && { ...before, day: localDayOf(before.at, name), rules };
+      const isStarted = started !== undefined && isSameOccurrence(kind, rules, started, newest);
       if (isStarted && !started.done) occurrences.push(started);
       if (isStarted || newest.at <= (before?.at ?? subscribedAt)) continue;
       // Users without a zone have moved since: the hour had passed where they live now.
@@ -186,18 +195,13 @@ export class DueNotifications {
          on conflict (tenant, kind, zone) do update set at = $4, cursor = '', done = $5 where notification_state.at < $4`,
         [tenant, kind, zone, newest.at, done],
       );
-      if (!done) occurrences.push({ kind, zone, cursor: '', done, ...newest });
+      if (!done) occurrences.push({ kind, zone, cursor: '', done, rules, ...newest });
     }
     return occurrences;
   }
 
   /** Publishes at most `left` pages of an occurrence. Returns how many are left. */
-  private async publishOccurrence(
-    config: ActiveConfig,
-    occurrence: ScheduleState & Occurrence,
-    now: number,
-    left: number,
-  ): Promise<number> {
+  private async publishOccurrence(config: ActiveConfig, occurrence: DueOccurrence, now: number, left: number): Promise<number> {
     let { cursor } = occurrence;
     for (let pages = left; pages > 0; pages -= 1) {
       const page = await this.readPage(config, { ...occurrence, cursor });
@@ -210,7 +214,7 @@ export class DueNotifications {
   }
 
   /** How far another process or a concurrent sweep has published an occurrence; undefined when it is done, or a newer one has begun. */
-  private async cursorOf(tenant: number, { kind, zone, at }: ScheduleState & Occurrence): Promise<string | undefined> {
+  private async cursorOf(tenant: number, { kind, zone, at }: DueOccurrence): Promise<string | undefined> {
     const { rows } = await this.options.pool.query<{ cursor: string }>(
       'select cursor from notification_state where tenant = $1 and kind = $2 and zone = $3 and at = $4 and not done',
       [tenant, kind, zone, at],
@@ -218,10 +222,10 @@ export class DueNotifications {
     return rows[0]?.cursor;
   }
 
-  private async readPage(config: ActiveConfig, { kind, zone, at, day, cursor }: ScheduleState & Occurrence): Promise<Page> {
+  private async readPage(config: ActiveConfig, { kind, zone, at, day, rules, cursor }: DueOccurrence): Promise<Page> {
     const isReachable = this.reachableBy(config, kind);
-    const { recipients, last } = await readPage(this.options.pool, config, { kind, isReachable, zone, day, at, after: cursor });
-    return { notifications: await this.notificationsOf(config, { kind, at, day }, recipients), last };
+    const { recipients, last } = await readPage(this.options.pool, config, { kind, isReachable, zone, day, rules, at, after: cursor });
+    return { notifications: await this.notificationsOf(config, { kind, at, day, rules }, recipients), last };
   }
 
   /** Whether a webhook is published about a user with a profile, or a message sent to the user. */
@@ -234,12 +238,12 @@ export class DueNotifications {
 
   private async notificationsOf(
     { document, tenant }: ActiveConfig,
-    { kind, at, day }: Occurrence & Pick<ScheduleState, 'kind'>,
+    { kind, at, day, rules }: Pick<DueOccurrence, 'kind' | 'at' | 'day' | 'rules'>,
     recipients: readonly Recipient[],
   ): Promise<Notification[]> {
     switch (kind) {
       case 'emails.recap_due': {
-        const { first: periodStart, last: periodEnd } = recapPeriod(document, day);
+        const { first: periodStart, last: periodEnd } = recapPeriod(rules, day);
         return recipients.map(({ id: user }) => ({ user, at, about: { type: 'recap', periodStart, periodEnd } }));
       }
       case 'emails.reactivation_due':
@@ -269,7 +273,7 @@ export class DueNotifications {
   /** Queues a page and saves the progress; false when another process has published the page. */
   private async commit(
     config: ActiveConfig,
-    { kind, zone, at, day, cursor }: ScheduleState & Occurrence,
+    { kind, zone, at, day, cursor }: DueOccurrence,
     now: number,
     { notifications, last }: Page,
   ): Promise<boolean> {

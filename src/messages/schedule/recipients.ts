@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import { dateToDay } from '../../shared/calendar.js';
+import { dateToDay, dayMs } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withStreak } from '../rules/streak-reminder.js';
-import { localDayOf, recapPeriod, type UserScheduleKind } from '../rules/times.js';
+import { localDayOf, recapPeriod, type Rules, type UserScheduleKind, type WeekChange } from '../rules/times.js';
 import { type Notification, typeOf } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';
@@ -32,6 +32,8 @@ interface PageQuery {
   readonly zone: string;
   /** The local day, in days since 1970-01-01. */
   readonly day: number;
+  /** Those of the zone. */
+  readonly rules: Rules;
   /** Users who have moved into the zone since this moment, in milliseconds since 1970, are left out: the hour had passed there. */
   readonly at: number;
   /** The last user of the previous page; empty for the first page. */
@@ -50,14 +52,14 @@ const usersOfZone = `
    order by id collate "C" limit ${limits.emailPageUsers}`;
 
 type Client = pg.ClientBase | pg.Pool;
-type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], day: number) => Promise<Recipient[]>;
+type Filter = (client: Client, config: ActiveConfig, users: readonly Row[], query: PageQuery) => Promise<Recipient[]>;
 
 const metricsOf = ({ document }: ActiveConfig): string => numberArray(document.metrics.map(({ no }) => no));
 const idsOf = (users: readonly { readonly id: string }[]): string => textArray(users.map(({ id }) => id));
 
 /** Users with an event in the period: others have nothing to recap. */
-const withEvents: Filter = async (client, config, users, day) => {
-  const { first, last } = recapPeriod(config.document, day);
+const withEvents: Filter = async (client, config, users, { day, rules }) => {
+  const { first, last } = recapPeriod(rules, day);
   const { rows } = await client.query<{ user_id: string }>(
     `select distinct user_id from user_days
       where tenant = $1 and user_id = any($2::text[]) and object = any($3::integer[]) and events > 0 and day between $4::date and $5::date`,
@@ -67,7 +69,7 @@ const withEvents: Filter = async (client, config, users, day) => {
 };
 
 /** Users whose last event, or creation, was one of the configured numbers of days ago. */
-const inactive: Filter = async (client, config, users, day) => {
+const inactive: Filter = async (client, config, users, { day }) => {
   const { rows } = await client.query<{ user_id: string; day: string }>(
     `select user_id, to_char(max(day), 'YYYY-MM-DD') as day from user_days
       where tenant = $1 and user_id = any($2::text[]) and object = any($3::integer[]) and events > 0 group by user_id`,
@@ -97,7 +99,7 @@ const filters: Readonly<Record<UserScheduleKind, Filter>> = {
 
 /** Reads the next users of a zone, and selects the recipients of an occurrence. */
 export async function readPage(client: Client, config: ActiveConfig, query: PageQuery): Promise<Page> {
-  const { kind, isReachable, zone, day, at, after } = query;
+  const { kind, isReachable, zone, at, after } = query;
   const { rows } = await client.query<Row>(usersOfZone, [config.tenant, zone, after, at]);
   const profiles = await readProfiles(
     client,
@@ -106,7 +108,7 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
   );
   const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && isReachable(profiles.get(id) ?? {}));
   return {
-    recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, day),
+    recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, query),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
   };
 }
@@ -157,6 +159,26 @@ export async function hasChangedDefaultZone(client: Client, { tenant, version, d
     [tenant, version, document.settings.defaultTimeZone, at],
   );
   return rowCount === 1;
+}
+
+/** How far before a version changes of `weekStart` are looked for: the weeks that they leave are over after two. */
+const weekChangesMs = 30 * dayMs;
+
+/** The latest changes of `weekStart`, the oldest first, for what is due by the week; none for what is not. */
+export async function readWeekChanges(client: Client, { tenant, version, document }: ActiveConfig): Promise<WeekChange[]> {
+  if (document.settings.recapFrequency !== 'weekly' && document.streaks.frequency !== 'weekly') return [];
+  const { rows } = await client.query<{ created: Date; weekStart: WeekChange['weekStart'] }>(
+    `select created, "weekStart" from (
+       select version, created, document #>> '{settings,weekStart}' as "weekStart",
+              lag(document #>> '{settings,weekStart}') over (order by version) as before
+         from config_versions
+        where tenant = $1 and version <= $2 and version >= coalesce((
+          select max(older.version) from config_versions as older join config_versions as current using (tenant)
+           where tenant = $1 and current.version = $2 and older.created <= current.created - $3 * interval '1 ms'), 0)) as versions
+      where before <> "weekStart" order by version`,
+    [tenant, version, weekChangesMs],
+  );
+  return rows.map(({ created, weekStart }) => ({ at: created.getTime(), weekStart }));
 }
 
 /** The zones of users, empty for none: one index scan for each zone instead of reading all users. */
