@@ -44,7 +44,15 @@ describe('The users of a page of due messages', function () {
       const client = await world.pool.connect();
       try {
         await client.query('begin');
-        const page = await readPage(client, active, { kind, isReachable: () => true, zone: '', day, rules: active.document, at: 0, after: '' });
+        const page = await readPage(client, active, {
+          kind,
+          isReachable: () => true,
+          zone: '',
+          day,
+          rules: active.document,
+          at: 0,
+          after: '',
+        });
         const { rows } = await client.query<{ read: number }>(
           `select sum(seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables where relname in ('users', 'user_days', 'user_streaks')`,
         );

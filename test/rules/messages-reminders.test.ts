@@ -181,9 +181,49 @@ const cases: readonly Case[] = [
     ],
     due: ['2040-07-01T00:00:00Z'],
   },
+  {
+    what: 'daily: one whose hour is quiet leaves on its day, when quiet hours end',
+    frequency: 'daily',
+    messages: { quietFromHour: 19, quietToHour: 23 },
+    steps: [['2040-05-10T10:00:00Z', event], ['2040-05-11T10:00:00Z', { count: 1 }], ['2040-05-12T10:00:00Z']],
+    due: ['2040-05-11T18:00:00Z'],
+  },
+  {
+    what: 'daily: one whose hour is quiet until the day is over is skipped, and not counted',
+    frequency: 'daily',
+    messages: { quietFromHour: 19, quietToHour: 8 },
+    steps: [['2040-05-10T10:00:00Z', event], ['2040-05-11T10:00:00Z', { count: 0 }], ['2040-05-12T10:00:00Z']],
+    due: ['2040-05-11T18:00:00Z'],
+    skipped: ['2040-05-11T18:00:00Z'],
+  },
+  {
+    what: 'weekly: one whose hour is quiet until the next day leaves within the week',
+    frequency: 'weekly',
+    settings: { streakReminderWeekday: 'saturday', emailHour: 22 },
+    steps: [['2040-01-03T10:00:00Z', event], ['2040-01-14T10:00:00Z', { count: 1 }], ['2040-01-16T10:00:00Z']],
+    due: ['2040-01-14T21:00:00Z'],
+  },
+  {
+    what: 'weekly: one whose hour is quiet until the week is over is skipped, and not counted',
+    frequency: 'weekly',
+    settings: { streakReminderWeekday: 'sunday', emailHour: 22 },
+    steps: [['2040-01-03T10:00:00Z', event], ['2040-01-15T10:00:00Z', { count: 0 }], ['2040-01-16T10:00:00Z']],
+    due: ['2040-01-15T21:00:00Z'],
+    skipped: ['2040-01-15T21:00:00Z'],
+  },
+  {
+    what: 'daily: no user is counted who moves to a zone whose hour has passed',
+    frequency: 'daily',
+    steps: [
+      ['2040-05-10T10:00:00Z', event],
+      ['2040-05-11T17:30:00Z', { count: 1 }, { tz: 'Europe/Moscow' }, { tz: 'Asia/Dubai' }, { count: 0 }],
+      ['2040-05-12T10:00:00Z'],
+    ],
+    due: [],
+  },
 ];
 
-describe('Reminders of the streaks of users who move', () => {
+describe('Reminders of streaks', () => {
   let host: World;
   let world: World;
   before(async () => {

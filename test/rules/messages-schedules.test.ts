@@ -112,6 +112,8 @@ describe('Messages to users by the calendar', () => {
     });
     await identify(world, 'ana');
     await complete('ana');
+    const counted = bodyOf(await world.get('/admin/v1/messages/recipients?type=achievement_completed'), 200);
+    expect(counted).to.deep.include({ email: 0 });
     await event('ana');
     for (const at of ['2040-01-02T17:00:00Z', '2040-01-02T21:30:00Z']) expect(await timeline.at(at), at).to.deep.equal([]);
     expect(await timeline.at('2040-01-03T22:00:00Z')).to.deep.equal(['streak_reminder email ana']);

@@ -4,13 +4,14 @@ import type { Stores } from '../../engine/leaderboards.js';
 import { readStreaks } from '../../engine/streaks.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { userFields } from '../../redis/contract.js';
+import { dayToDate } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import { reachOf, readProfiles } from '../rules/profiles.js';
 import { readPage, readWeekChanges, zonesOf } from '../schedule/recipients.js';
 import { typeOf, webhookOf } from '../rules/notification.js';
 import { periodToRemindOf } from '../rules/streak-reminder.js';
-import { isScheduledDay, localDayOf, type Rules, rulesIn, type UserScheduleKind } from '../rules/times.js';
+import { dueOn, isScheduledDay, localDayOf, type Rules, rulesIn, sendableAt, type UserScheduleKind } from '../rules/times.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 
@@ -56,13 +57,18 @@ async function countReached(
   };
 }
 
-/** Those users who are reminded of their streak on a local day. */
-async function toRemind({ engine }: Stores, config: ActiveConfig, ids: readonly string[], day: number): Promise<string[]> {
+/** Those users who are reminded of their streak on a local day, and whose period is not over on the one on which quiet hours let the message leave. */
+async function toRemind(
+  { engine }: Stores,
+  config: ActiveConfig,
+  ids: readonly string[],
+  { day, leaves }: { readonly day: number; readonly leaves: number },
+): Promise<string[]> {
   const reminded: string[] = [];
   for (let first = 0; first < ids.length; first += limits.dryRunStreaks) {
     const some = ids.slice(first, first + limits.dryRunStreaks);
     const facts = await readStreaks(engine, config.tenant, some);
-    reminded.push(...some.filter((_, i) => periodToRemindOf(config, facts[i], day) !== undefined));
+    reminded.push(...some.filter((_, i) => (periodToRemindOf(config, facts[i], day) ?? '') >= dayToDate(leaves)));
   }
   return reminded;
 }
@@ -77,19 +83,23 @@ async function countZone(
   const type = typeOf[kind];
   const channels = configuredChannels(config.document, type);
   const isReachable = (profile: Parameters<typeof reachOf>[0]): boolean => reachOf(profile, type, channels).length > 0;
+  const name = place.zone || config.document.settings.defaultTimeZone;
+  const leaves = localDayOf(sendableAt(type, config.document, name, place.at) ?? place.at, name);
   let counts = none;
   for (let after: string | undefined = ''; after !== undefined;) {
     const page = await readPage(tools.pool, config, { kind, isReachable, ...place, after });
     const all = page.recipients.map(({ id }) => id);
-    const ids = type === 'streak_reminder' ? await toRemind(tools.stores, config, all, place.day) : all;
+    const ids = type === 'streak_reminder' ? await toRemind(tools.stores, config, all, { day: place.day, leaves }) : all;
     counts = sum(counts, await countReached(tools, config, type, ids));
     after = page.last;
   }
   return counts;
 }
 
-/** Counts the users with achievements whose messages are scheduled. */
-async function countScheduled(tools: DryRunTools, config: ActiveConfig): Promise<RecipientCounts> {
+/** Counts the users with achievements whose messages are scheduled; none if all hours of these messages are quiet. */
+async function countScheduled(tools: DryRunTools, config: ActiveConfig, now: number): Promise<RecipientCounts> {
+  const { defaultTimeZone } = config.document.settings;
+  if (sendableAt('achievement_completed', config.document, defaultTimeZone, now) === undefined) return none;
   let counts = none;
   for (let after: string | undefined = ''; after !== undefined;) {
     const { rows }: { rows: { user: string }[] } = await tools.pool.query<{ user: string }>(
@@ -118,14 +128,15 @@ export async function countRecipients(
   const { clock, history } = tools.stores;
   await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   const kind = webhookOf[type];
-  if (kind === 'emails.achievement_due') return countScheduled(tools, config);
+  if (kind === 'emails.achievement_due') return countScheduled(tools, config, now);
   const weekChanges = await readWeekChanges(tools.pool, config);
   let counts = none;
   for (const zone of await zonesOf(tools.pool, tenant)) {
     const name = zone || document.settings.defaultTimeZone;
     const day = localDayOf(now, name);
     const rules = rulesIn(name, document, weekChanges);
-    if (isScheduledDay(kind, rules, day)) counts = sum(counts, await countZone(tools, config, kind, { zone, day, at: now, rules }));
+    if (!isScheduledDay(kind, rules, day)) continue;
+    counts = sum(counts, await countZone(tools, config, kind, { zone, day, at: dueOn(kind, rules, name, day), rules }));
   }
   return counts;
 }

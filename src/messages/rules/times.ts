@@ -161,6 +161,9 @@ function momentOn(zone: string, local: number, hour: number): number {
   return localDayOf(lastMinute, zone) === local ? lastMinute : at;
 }
 
+/** When a kind is due on a local day, if it is. */
+export const dueOn = (kind: ScheduleKind, rules: Rules, zone: string, day: number): number => momentOn(zone, day, hourOf(kind, rules));
+
 /** Whether two occurrences count as one: users receive only one of them, also when the configured hour or day changes in between. */
 export function isSameOccurrence(kind: UserScheduleKind, rules: Rules, one: Occurrence, other: Occurrence): boolean {
   switch (kind) {
@@ -177,11 +180,10 @@ export function isSameOccurrence(kind: UserScheduleKind, rules: Rules, one: Occu
  * the hour occurs twice, it is the first.
  */
 export function newestOccurrence(kind: ScheduleKind, rules: Rules, zone: string, now: number): Occurrence | undefined {
-  const hour = hourOf(kind, rules);
   const today = localDayOf(now, zone);
   const currentPeriod = streakPeriod(rules, today);
   for (const day of [today, today - 1]) {
-    const at = momentOn(zone, day, hour);
+    const at = dueOn(kind, rules, zone, day);
     if (at > now || !isScheduledDay(kind, rules, day)) continue;
     const isOver = now - at >= dayMs || (kind === 'emails.streak_reminder_due' && day < currentPeriod.first);
     return isOver ? undefined : { at, day };
@@ -199,11 +201,10 @@ export function nextOccurrence(
   { zone, after }: { readonly zone: string; readonly after: number },
   isWanted: (day: number) => boolean,
 ): number | undefined {
-  const hour = hourOf(kind, rules);
   const today = localDayOf(after, zone);
   for (let local = today; local <= today + farthestDays; local += 1) {
     if (!isScheduledDay(kind, rules, local) || !isWanted(local)) continue;
-    const at = momentOn(zone, local, hour);
+    const at = dueOn(kind, rules, zone, local);
     if (at > after) return at;
   }
   return undefined;
