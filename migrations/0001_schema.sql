@@ -978,7 +978,7 @@ create function state_layout() returns json
       "weekly.lostLength", "weekly.lostStarted",
       "monthly.length", "monthly.started", "monthly.last", "monthly.extendedAt", "monthly.grace", "monthly.counted", "monthly.counts",
       "monthly.lostLength", "monthly.lostStarted",
-      "segment", "weeksFrom"
+      "segment", "weeksFrom", "movedAt"
     ],
     "metric": ["total", "progress", "highs", "sums", "places"],
     "points": ["total", "level", "places"],
@@ -1093,6 +1093,7 @@ create function state_value(place text, value jsonb, names jsonb) returns jsonb
   language sql stable strict parallel safe as $function$
   select case
     when place = 'created' then state_moment(value)
+    when place = 'movedAt' then state_moment(value)
     when place = 'settledHour' then state_moment(to_jsonb((value #>> '{}')::bigint * 3600000))
     when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo', 'weeksFrom') then state_day(value)
     when place in ('progress', 'highs', 'sums') then state_keyed(value, names)

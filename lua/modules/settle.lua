@@ -21,14 +21,14 @@ local HOUR_MS = 3600000
 local done_us = 0
 
 -- Adds the occurrences of a time trigger within a span to `list`. Hours are counted from the UTC hour of the user's creation, days from its
--- local day; the moment of a day is its local midnight, or now where a move has skipped that.
+-- local day; the moment of a day is its local midnight, or the move that has skipped that.
 local function collect(tx, list, timed, span)
   local system, trigger = tx.plan.systems[timed.system], timed.trigger
   if trigger.unit == 'hours' then
     local first = math.floor(tx.exists / HOUR_MS)
     local n = math.floor((span.from_hour - first) / trigger.interval) + 1
     for hour = first + n * trigger.interval, span.to_hour, trigger.interval do
-      list[#list + 1] = { now = hour * HOUR_MS, day = nil, order = #list, system = system, trigger = trigger }
+      list[#list + 1] = { now = hour * HOUR_MS, since = hour * HOUR_MS, day = nil, order = #list, system = system, trigger = trigger }
     end
     return
   end
@@ -36,7 +36,16 @@ local function collect(tx, list, timed, span)
   local n = math.floor((span.from_day - first) / trigger.interval) + 1
   for day = first + n * trigger.interval, span.to_day, trigger.interval do
     local at = math.min(time.day_start(tx, transaction.zone(tx), day), tx.now)
-    list[#list + 1] = { now = at, day = day, order = #list, system = system, trigger = trigger }
+    local moved = tx.core[core.movedAt] or 0
+    local is_skipped = at < moved
+    list[#list + 1] = {
+      now = is_skipped and moved or at,
+      since = at,
+      day = not is_skipped and day or nil,
+      order = #list,
+      system = system,
+      trigger = trigger,
+    }
   end
 end
 
@@ -60,7 +69,7 @@ end
 
 local function fire(tx, occurrence)
   local trigger = occurrence.trigger
-  if occurrence.now <= trigger.since or not filters.match_user(trigger.user, tx) then
+  if occurrence.since <= trigger.since or not filters.match_user(trigger.user, tx) then
     return
   end
   occurrence.day = occurrence.day or time.local_day(tx, transaction.zone(tx), occurrence.now) or tx.day

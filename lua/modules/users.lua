@@ -97,7 +97,11 @@ local function create(tx, day)
 end
 
 -- Notes the user's day before a move, which may lead back to it: time triggers have fired for it, under the plan of the transaction.
+-- What they owe for days that the move skips is dated at the move.
 function users.reach_day(tx)
+  if #tx.plan.timeTriggers > 0 then
+    tx.core[core.movedAt] = tx.now
+  end
   if tx.day > (tx.core[core.settledDay] or tx.created_day) then
     tx.core[core.settledDay] = tx.day
   end

@@ -39,6 +39,8 @@ export const userLayouts = {
     'segment',
     /** The first day that is numbered by the configured weeks, where `weekStart` has changed since; days before it by the other weeks. */
     'weeksFrom',
+    /** When the user last moved between time zones, of users with time triggers: no award is dated before it. In milliseconds since 1970. */
+    'movedAt',
   ],
   /** One metric. Maps are by `no`, as text. */
   metric: [

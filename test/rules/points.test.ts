@@ -189,9 +189,9 @@ describe('Points', () => {
         given: system([daily(1)]),
         lines: [
           '01-02 12:00 HI | ana moves to HI |',
-          '01-04 09:00 HI | ana moves to NZ | paid 01-03 10:00 1, 01-04 10:00 1, 01-04 11:00 1',
+          '01-04 09:00 HI | ana moves to NZ | paid 01-03 10:00 1, 01-04 10:00 1, 01-04 19:00 1',
           '01-05 12:00 NZ | ana moves to HI | points 3',
-          '01-06 00:00 HI | nothing | paid 01-03 10:00 1, 01-04 10:00 1, 01-04 11:00 1, 01-06 10:00 1',
+          '01-06 00:00 HI | nothing | paid 01-03 10:00 1, 01-04 10:00 1, 01-04 19:00 1, 01-06 10:00 1',
         ],
       },
       {
@@ -228,7 +228,7 @@ describe('Points', () => {
           // The 5th has begun in Auckland at 11:00 UTC.
           '01-04 15:00 | nothing |',
           ...(isChanged ? [' | operator: trigger 1 off or on |', ' | operator: trigger 1 off or on |'] : []),
-          `01-04 19:00 | ana moves to NZ | paid 01-03 10:00 1, 01-04 10:00 1${isChanged ? '' : ', 01-04 11:00 1'}`,
+          `01-04 19:00 | ana moves to NZ | paid 01-03 10:00 1, 01-04 10:00 1${isChanged ? '' : ', 01-04 19:00 1'}`,
         ],
       })),
     ],

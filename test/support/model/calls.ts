@@ -48,7 +48,10 @@ function begin(world: World, { id, ...properties }: UserInCall): Call {
   const groupsBefore = groupsOf(world, user);
   const oldZone = zoneOf(user);
   change(world, user, properties);
-  if (stored && zoneOf(user) !== oldZone) streaks.grantGrace(world, user, oldZone);
+  if (stored && zoneOf(user) !== oldZone) {
+    user.movedAt = world.now;
+    streaks.grantGrace(world, user, oldZone);
+  }
   return { user, created: !stored, settled: settleInZone(world, user, world.now), groupsBefore };
 }
 

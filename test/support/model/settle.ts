@@ -75,7 +75,9 @@ const conditionsOf = ({ streaks: { enabled, evaluationMode, metrics } }: ConfigD
 function moveHome(world: World, user: User): void {
   const oldZone = zoneOf(user);
   user.defaultZone = world.config.settings.defaultTimeZone;
-  if (zoneOf(user) !== oldZone) grantGrace(world, user, oldZone);
+  if (zoneOf(user) === oldZone) return;
+  user.movedAt = world.now;
+  grantGrace(world, user, oldZone);
 }
 
 /** Rule "Week start", for a user with streaks. */

@@ -52,7 +52,8 @@ export function settleTimeTriggers(world: World, user: User, today: number, now:
   const occurrences = timeTriggers(world.config).flatMap(({ system, trigger }) =>
     moments(trigger, user, today, now)
       .filter((at) => at > Date.parse(trigger.updated))
-      .map((at) => ({ system, trigger, at })),
+      // What a move skipped is paid with the move.
+      .map((at) => ({ system, trigger, at: Math.max(at, user.movedAt) })),
   );
   occurrences.sort((a, b) => a.at - b.at);
   const before = new Map([...user.points].map(([id, { total }]) => [id, total]));

@@ -48,6 +48,8 @@ export interface User {
   settledAt: number;
   /** The local day up to which time triggers have paid: a move between zones pays nothing before the next settle. */
   paidThrough: number;
+  /** When the user last moved between time zones. */
+  movedAt: number;
   /** By the id of the metric. Nothing for a metric without events. */
   readonly totals: Map<string, Amount>;
   /** When idempotency keys were used, each with its metric's id. */
@@ -119,6 +121,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     day,
     settledAt: world.now,
     paidThrough: day,
+    movedAt: -Infinity,
     totals: new Map(),
     usedKeys: new Map(),
     points: new Map(),
