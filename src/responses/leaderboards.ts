@@ -47,7 +47,7 @@ export function runEnd(board: Leaderboard, run: number): number {
 export const boardEnd = ({ end }: Leaderboard): number => (end === null ? Infinity : dateToDay(end) + 1);
 
 /** The first day after a run, or after its leaderboard where that ends earlier; infinity for never. */
-export function overFrom(board: Leaderboard, run: number): number {
+function overFrom(board: Leaderboard, run: number): number {
   return Math.min(board.runUnit === null ? Infinity : runEnd(board, run), boardEnd(board));
 }
 
