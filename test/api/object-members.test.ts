@@ -156,7 +156,7 @@ describe('Names of members of JavaScript objects', () => {
     it('are in the payloads of webhooks', async () => {
       const payloads = (await messagesOf(world)).filter(({ user, kind }) => user === 'ben' && kind === 'achievement.completed');
       expect(payloads.map(({ payload }) => payload.achievement?.key)).to.deep.equal(keys);
-      const { attributes } = payloads[0]!.payload.user as Pick<Profile, 'attributes'>;
+      const { attributes } = payloads[0]!.payload.user as Profile;
       expect(attributes).to.deep.equal(byMember(() => reserved));
     });
 
