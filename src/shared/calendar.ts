@@ -155,6 +155,14 @@ export const datesIn = (frequency: Frequency, period: number, weeks: Weeks): { f
   last: dayToDate(firstDayIn(frequency, period + 1, weeks) - 1),
 });
 
+/** The first and the last date of a period, `YYYY-MM-DD`. */
+export function datesOf(frequency: Frequency, period: number, weekShift: number): { first: string; last: string } {
+  return {
+    first: dayToDate(firstDayOf(frequency, period, weekShift)),
+    last: dayToDate(firstDayOf(frequency, period + 1, weekShift) - 1),
+  };
+}
+
 /** The date, `YYYY-MM-DD`, in UTC. */
 export function utcDate(ms: number): string {
   return dayToDate(Math.floor(ms / dayMs));
