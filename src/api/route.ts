@@ -150,7 +150,7 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   /** What a request writes of its user, and the value of its event: what limited application keys are checked for. */
   readonly writes?: (parts: { readonly params: P; readonly query: Q; readonly body: B }) => Written;
   /** The query parameters that choose the users whom the response counts. Limited application keys may not send them: one user can be chosen. */
-  readonly filters?: readonly (keyof Q & string)[];
+  readonly filters?: readonly string[];
   /** Whether a route with another method than GET changes nothing, so that read-only keys may call it. */
   readonly reads?: true;
   /** Whether the route saves a version of the configuration: its entry in the audit log names the version. */

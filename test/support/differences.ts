@@ -234,11 +234,11 @@ export async function differences(redis: Redis, pool: pg.Pool, partition: string
  * The differences of a world once Postgres has everything. The worker may settle users meanwhile, and nothing changes in Redis without an entry of the
  * ledger: a comparison during which the ledger has grown is made again.
  */
-export async function differencesOf({ redis, pool, partition, drain, ledgerEnd }: World): Promise<string[]> {
+export async function differencesOf(world: World): Promise<string[]> {
   for (;;) {
-    const end = await ledgerEnd();
-    await drain();
-    const found = await differences(redis, pool, partition);
-    if ((await ledgerEnd()) === end) return found;
+    const end = await world.ledgerEnd();
+    await world.drain();
+    const found = await differences(world.redis, world.pool, world.partition);
+    if ((await world.ledgerEnd()) === end) return found;
   }
 }
