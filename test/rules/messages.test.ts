@@ -167,10 +167,13 @@ describe('Messages', () => {
     const first = await news('leaderboard.changed');
     const all = (messages: Message[]): unknown[] =>
       messages.filter(({ payload }) => payload.leaderboard?.key === 'all').map(({ payload }) => payload);
-    // A webhook leaves out what the leaderboard does not rank by; a read has null there.
+    // A webhook leaves out what the leaderboard does not rank by, where a read has null, and has the dates of the run in `start` and `end`.
     const rankings = async (): Promise<object> => {
-      const { pointsSystemKey, pointsSystemName, ...rest } = await read<Record<string, unknown>>(world, '/v1/leaderboards/all?limit=1000');
-      expect([pointsSystemKey, pointsSystemName]).to.deep.equal([null, null]);
+      const { pointsSystemKey, pointsSystemName, runStart, runEnd, ...rest } = await read<Record<string, unknown>>(
+        world,
+        '/v1/leaderboards/all?limit=1000',
+      );
+      expect([pointsSystemKey, pointsSystemName, runStart, runEnd]).to.deep.equal([null, null, rest['start'], rest['end']]);
       return rest;
     };
     expect(all(first)).to.deep.equal([{ type: 'leaderboard.changed', leaderboard: await rankings() }]);

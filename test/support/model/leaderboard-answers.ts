@@ -98,7 +98,7 @@ function spanNamed(board: Leaderboard, date: string): Span {
 /** The run that rankings, and a user's place, are of. */
 const runBody = (span: Span | null): object => ({
   runStart: span && dateOf(span.first),
-  runEnd: span?.last == null ? null : dateOf(span.last),
+  runEnd: typeof span?.last === 'number' ? dateOf(span.last) : null,
 });
 
 const ranked = (list: readonly Place[]): { userId: string; rank: number; value: number }[] =>
