@@ -151,7 +151,8 @@ export const preferenceRoutes: readonly Route[] = [
     method: 'patch',
     path: '/users/{id}/preferences',
     operation: 'users_update_preferences',
-    description: 'An empty list of channels switches a type off. While personalization is off, `streak` takes only `enabled`: conditions are a 403.',
+    description:
+      'An empty list of channels switches a type off. While personalization is off, `streak` takes only `enabled`: conditions are a 403.',
     responses: { 200: preferencesShape },
     summary: "Change a user's preferences: only the fields you send",
     access: ofUser,

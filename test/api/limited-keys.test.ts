@@ -49,7 +49,12 @@ const rows: readonly (readonly [what: string, limits: object, may: readonly Call
     [read, event, identifying({ tz: 'Europe/Lisbon' }), eventOf({ tz: 'Europe/Lisbon' }, 10), eventOf({}, 0)],
     [complete, prefer, eventOf({}, 10.5), eventOf({}, -1), eventOf({ email: 'a@example.com' }), identifying({ deviceTokens: ['t'] })],
   ],
-  ['fields alone', { fields: ['name'] }, [read, event, identifying({ name: 'Ana' })], [filtered, identifying({ email: 'a@example.com' }), prefer]],
+  [
+    'fields alone',
+    { fields: ['name'] },
+    [read, event, identifying({ name: 'Ana' })],
+    [filtered, identifying({ email: 'a@example.com' }), prefer],
+  ],
   ['the value of events alone', { maxEventValue: 5 }, [eventOf({}, 5), identifying({ name: 'Ana' })], [filtered, eventOf({}, 6)]],
 ];
 

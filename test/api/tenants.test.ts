@@ -123,8 +123,8 @@ describe('Tenants', () => {
     const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'bound', tenantId: id }] });
     const [{ key }] = (made.body as { created: [{ key: string }] }).created;
     for (const options of [{}, { headers: to(id) }, { key }]) {
-      const { status, body } = await world.request('GET', '/admin/v1/environments', options);
-      expect([status, body]).to.deep.equal([200, [{ name: 'Production', key: 'production', priority: 1 }]]);
+      const reply = await world.request('GET', '/admin/v1/environments', options);
+      expect([reply.status, reply.body]).to.deep.equal([200, [{ name: 'Production', key: 'production', priority: 1 }]]);
     }
   });
 
