@@ -22,7 +22,10 @@ create table account (
   one boolean primary key default true check (one),
   revision bigint not null default 0,
   -- Whether the services run on the test clock, set by the one that started last; null before the first. Commands such as `laurel apply` follow it.
-  test_clock boolean
+  test_clock boolean,
+  -- The test clock: the time that every tenant has reached (milliseconds since 1970), null while it has never been set. A partition of Redis that is
+  -- opened, also an empty one or that of a new tenant, continues from it.
+  test_clock_ms bigint
 );
 insert into account default values;
 

@@ -257,7 +257,7 @@ const rows: readonly Row[] = [
   [
     'newerSchema',
     'a newer version has migrated it',
-    /9999_later; this one knows 0002_test_clock at most/,
+    /9999_later; this one knows 0001_schema at most/,
     async () => {
       await migrate(owner, quiet);
       await administer(owner, `insert into migrations (name, run_on) values ('9999_later', now())`);

@@ -219,9 +219,11 @@ describe('Messages', () => {
       history: _,
       pointsSystemKey,
       pointsSystemName,
+      runStart,
+      runEnd,
       ...place
     } = await read<Record<string, unknown>>(world, '/v1/users/eve/leaderboards/all');
-    expect([pointsSystemKey, pointsSystemName]).to.deep.equal([null, null]);
+    expect([pointsSystemKey, pointsSystemName, runStart, runEnd]).to.deep.equal([null, null, place['start'], place['end']]);
     expect(leaderboard).to.deep.equal({ ...place, previousRank: 2, previousValue: 400 });
   });
 
