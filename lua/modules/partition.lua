@@ -44,6 +44,7 @@ function partition.of(meta_key)
       board = prefix .. key.board,
       plan = prefix .. key.plan,
       due = prefix .. key.due,
+      devices = prefix .. key.devices,
       completions = prefix .. key.completions,
       levels = prefix .. key.levels,
       groups = prefix .. key.groups,

@@ -206,7 +206,7 @@ end
 function settle.commit(tx, entry, streak_before)
   enter_earned(tx)
   settle.enter_streak(tx, streak_before)
-  users.save(tx)
+  users.save(tx, entry.id)
   achievements.save(tx)
   entry.achieved = tx.achieved
   settle.facts(tx, entry)

@@ -149,6 +149,7 @@ function transaction.fetch(call, user, fields, patch)
     created_day = all[core.createdDay] or nil,
     created = false,
     profile_changed = false,
+    devices = nil,
     ordinal = 0,
     -- The clock, and the moment up to which the call has come: an earlier one while the user is taken over the end of a segment.
     clock = now,

@@ -3,6 +3,7 @@
 local contract = require('contract')
 local achievements = require('achievements')
 local command = require('command')
+local devices = require('devices')
 local points = require('points')
 local settle = require('settle')
 local streaks = require('streaks')
@@ -78,26 +79,11 @@ command.of_user('setPreferences', UPDATE, function(tx, args, position)
   return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
 end)
 
--- The JSON of a list of texts without one of them; nil if it is not in the list. cjson escapes slashes, and writes an empty list as an
--- object.
-local function without(json, text)
-  local kept, all = {}, cjson.decode(json)
-  for _, item in ipairs(all) do
-    if item ~= text then
-      kept[#kept + 1] = item
-    end
-  end
-  if #kept == #all then
-    return nil
-  end
-  return #kept == 0 and '[]' or (cjson.encode(kept):gsub('\\/', '/'))
-end
-
--- Removes a device token that its provider no longer accepts, and keeps every other one. An unknown user or token is no error.
+-- Removes a device token that its provider no longer accepts, in all spellings, and keeps every other one. An unknown user or token is no error.
 -- Arguments: user, entryId, token. Replies: ok and 1 if the user had the token, else 0.
 command.of_user('removeDeviceToken', { writes = true }, function(tx, args, position)
   local stored = tx.exists and users.property(tx, field.deviceTokens)
-  local kept = stored and stored ~= '' and without(stored, args[position.token])
+  local kept = stored and devices.without(stored, { [devices.of_token(args[position.token])] = true })
   if not kept then
     return { outcome.ok, 0 }
   end

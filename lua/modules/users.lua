@@ -1,5 +1,6 @@
 -- Users: the properties that callers send, and what they change.
 local contract = require('contract')
+local devices = require('devices')
 local leaderboards = require('leaderboards')
 local points = require('points')
 local streaks = require('streaks')
@@ -17,6 +18,7 @@ local core_places = {
   [field.streakPreferences] = core.streakPreferences,
 }
 local ATTRIBUTE = field.attribute
+local NONE = {}
 
 -- What is stored of a property, this call's changes included; false or nil for nothing.
 function users.property(tx, name)
@@ -135,6 +137,11 @@ function users.apply_patch(tx)
         users.reach_day(tx)
         streaks.move(tx, transaction.zone(tx), after)
         tx.reschedules = true
+      elseif name == field.deviceTokens then
+        local refused = devices.change(tx, before, after)
+        if refused then
+          return nil, refused
+        end
       end
       users.set_property(tx, name, after)
       changed = true
@@ -154,15 +161,6 @@ function users.apply_patch(tx)
   return streak_before
 end
 
--- What a change of profile does beyond the profile. Call when nothing refuses any more, and after what has happened is on the boards.
-function users.save(tx)
-  if tx.created then
-    redis.call('HINCRBY', tx.part.meta, contract.meta.users, 1)
-  elseif tx.profile_changed and tx.patch then
-    leaderboards.regroup(tx)
-  end
-end
-
 -- The whole profile of a user as it will be after the commit, from property to text.
 function users.profile(tx)
   local profile = {}
@@ -178,6 +176,19 @@ function users.profile(tx)
   end
   profile[field.name] = transaction.name(tx) or nil
   return profile
+end
+
+-- What a change of profile does beyond the profile. Call when nothing refuses any more, and after what has happened is on the boards. The
+-- entries of former owners of devices have the id of the entry that follows them: the write-behind commits them together.
+function users.save(tx, id)
+  if tx.created then
+    redis.call('HINCRBY', tx.part.meta, contract.meta.users, 1)
+  elseif tx.profile_changed and tx.patch then
+    leaderboards.regroup(tx)
+  end
+  for _, other in ipairs(tx.devices and devices.save(tx) or NONE) do
+    transaction.commit(other, { kind = 'handover', id = id, points = NONE, boards = NONE, profile = users.profile(other) })
+  end
 end
 
 return users

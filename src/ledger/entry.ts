@@ -177,10 +177,11 @@ export interface EventEntry extends EntryBase {
 
 /**
  * Another change of a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call (`completion`), a
- * freeze, a pause or a restore (`streak`), entered into an object that became active (`activation`).
+ * freeze, a pause or a restore (`streak`), entered into an object that became active (`activation`); or a user lost devices to another one, whose
+ * entry follows and is committed in the same transaction (`handover`).
  */
 export interface UserEntry extends EntryBase {
-  readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation';
+  readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation' | 'handover';
 }
 
 /** The participant limits of leaderboards have changed. */

@@ -98,11 +98,28 @@ export interface PageQuery {
   readonly maxEntries: number;
 }
 
-/** Reads up to `maxEntries` entries of a partition's ledger, page by page, so that no read blocks Redis or this process for long. */
+/** Whether an entry is committed in the same transaction as the next one (entry.ts, `handover`). */
+const isWithNext = (entry: StreamEntry | undefined): boolean => entry?.entry?.kind === 'handover';
+
+/** The number of entries in a first half, which does not end before an entry that is committed with its last one, unless all of them are. */
+export function halfOf(entries: readonly StreamEntry[]): number {
+  const half = entries.length >> 1;
+  const isBoundary = (at: number): boolean => !isWithNext(entries[at - 1]);
+  let [after, before] = [half, half];
+  while (after < entries.length && !isBoundary(after)) after += 1;
+  while (before > 0 && !isBoundary(before)) before -= 1;
+  if (after < entries.length) return after;
+  return before > 0 ? before : half;
+}
+
+/**
+ * Reads up to `maxEntries` entries of a partition's ledger, and those that are committed with the last of them, page by page, so that no read blocks
+ * Redis or this process for long.
+ */
 export async function readPages(redis: RedisConnection, partition: string, { epoch, after, maxEntries }: PageQuery): Promise<PagesRead> {
   const entries: StreamEntry[] = [];
   for (let last = after; ;) {
-    const count = Math.min(limits.writeBehindReadEntries, maxEntries - entries.length);
+    const count = Math.min(limits.writeBehindReadEntries, Math.max(maxEntries - entries.length, 1));
     const [found, trimmed, page, version] = await Promise.all([
       redis.hget(partition + keyNames.meta, metaFields.epoch),
       redis.hget(partition + keyNames.meta, metaFields.trimmed),
@@ -117,7 +134,8 @@ export async function readPages(redis: RedisConnection, partition: string, { epo
       if (entries.length % limits.writeBehindPartEntries === 0) await nextTurn();
     }
     const isFull = page.length === count;
-    if (!isFull || entries.length >= maxEntries) return { entries, version: Number(version ?? 0), hasMore: isFull };
+    if (!isFull || (entries.length >= maxEntries && !isWithNext(entries.at(-1))))
+      return { entries, version: Number(version ?? 0), hasMore: isFull };
     last = entries.at(-1)?.id ?? last;
   }
 }

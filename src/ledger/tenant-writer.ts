@@ -10,7 +10,7 @@ import { isRefusal, refusalOf, saveDeadLetter, type Refusal } from './dead-lette
 import type { LedgerEntry } from './entry.js';
 import { acquireLease, advanceOffset, LeaseLost, type Lease, type StreamId } from './offsets.js';
 import type { MonthlyPartitions } from './partitions.js';
-import { readPages, rowsOf, type LedgerPages, type Rows, type StreamEntry } from './stream-entries.js';
+import { halfOf, readPages, rowsOf, type LedgerPages, type Rows, type StreamEntry } from './stream-entries.js';
 import { writeBatch } from './write-batch.js';
 
 /**
@@ -263,7 +263,7 @@ export class TenantWriter {
       if (!first || !isRefusal(error)) throw error;
       if (entries.length === 1) return this.writeDeadLetter(position, first, error);
     }
-    const middle = entries.length >> 1;
+    const middle = halfOf(entries);
     const { publish } = how;
     return this.write(await this.write(position, entries.slice(0, middle), { publish }), entries.slice(middle), { publish });
   }

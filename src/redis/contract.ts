@@ -1,3 +1,4 @@
+import { pushProviders } from '../shared/device-tokens.js';
 import { awardMomentBytes, entryVersion, layoutTables, memberSeq, usedKeyMomentBytes, uuidBytes } from './layout.js';
 
 /**
@@ -27,6 +28,8 @@ export const keyNames = {
   plan: 'plan:',
   /** Sorted set: users by the moment at which time will next do something to them. */
   due: 'due',
+  /** Hash: device (shared/device-tokens.ts) → the user who owns it. */
+  devices: 'dv',
   /** Hash: achievement no → how many users have completed it. */
   completions: 'c',
   /** Hash: level no → how many users have it; `d-` and a points system's no → the definition of the levels by which all users are counted. */
@@ -371,6 +374,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  idBytes = ${uuidBytes},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
+    `  pushProvider = ${table(pushProviders.map((provider, i) => [provider, i + 1] as const))},`,
     `  memberSeq = ${table(Object.entries(memberSeq))},`,
     `  levelsDefinition = '${levelsDefinitionField}',`,
     `  context = { ${contextFields.map((field) => `'${field}'`).join(', ')} },`,

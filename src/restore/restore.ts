@@ -18,6 +18,7 @@ import { isBelow, lastLedgerId, partitionKeys, trimmedUpTo } from '../redis/part
 import { Prefetch } from './prefetch.js';
 import { commandsOf, RestoreLock, type Command } from './lock.js';
 import { findUncommitted, saveUncommitted } from './uncommitted.js';
+import { type OwnedDevice, readDevices, readSharedDevices } from './stored-devices.js';
 import { countStoredUsers } from './stored-users.js';
 import { prefetchUsers } from './stored-users.js';
 import { haveManyKeys, writeKeys, writeUsers } from './write-users.js';
@@ -105,6 +106,7 @@ async function restoreUnder(options: RestoreOptions, lease: Lease, lastId: Strea
   const start = await begin(options, lock);
   if (!start) return undefined;
   await restoreUsers(options, lock, start);
+  await restoreDevices(options, lock);
   await restoreCounters(options, lock);
   await restoreLevelCounts(options, lock, document);
   await restoreSegments(options, lock);
@@ -205,6 +207,17 @@ async function restoreUsers(options: RestoreOptions, lock: RestoreLock, start: S
   } finally {
     await writing.settle();
   }
+}
+
+/** Restores the owners of devices, page by page; an interrupted restore writes them again. */
+async function restoreDevices(options: RestoreOptions, lock: RestoreLock): Promise<void> {
+  const write = (devices: readonly OwnedDevice[]): Promise<void> => {
+    const values = devices.flatMap(({ device, user }) => [device, user]);
+    return lock.write(commandsOf('HSET', options.partition + keyNames.devices, values));
+  };
+  const devicesAfter = (user: string): Promise<OwnedDevice[]> => lock.renewWhile(readDevices(options, user));
+  for (let page = await devicesAfter(''); page.length > 0; page = await devicesAfter(page.at(-1)?.user ?? '')) await write(page);
+  await write(await lock.renewWhile(readSharedDevices(options)));
 }
 
 /** Restores the counts over all users, and the sequence that orders ties. */

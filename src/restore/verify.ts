@@ -8,6 +8,7 @@ import { partitionKeys } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 import { boardDifferences } from './verify-boards.js';
+import { deviceDifferences } from './verify-devices.js';
 import { AwardReader } from './stored-awards.js';
 import { countStoredUsers, readStoredUsers, readUserIds, type StoredUser } from './stored-users.js';
 
@@ -212,7 +213,7 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
   } finally {
     await comparing.settle();
   }
-  differences.push(...(await orphans(options)), ...(await boardDifferences(options)));
+  differences.push(...(await orphans(options)), ...(await boardDifferences(options)), ...(await deviceDifferences(options)));
   differences.push(...(await confirm(await compareCounters(options), () => compareCounters(options))));
   return { users: compared, differences };
 }

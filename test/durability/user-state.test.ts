@@ -15,7 +15,7 @@ import { OwnRedis } from '../support/own-redis.js';
 const field = 'tomorrow';
 const library = bundleLibrary((file, source) => {
   if (file !== 'modules/settle.lua') return source;
-  const text = '  users.save(tx)\n';
+  const text = '  users.save(tx, entry.id)\n';
   expect(source.split(text)).to.have.lengthOf(2);
   return source.replace(
     text,

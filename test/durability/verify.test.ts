@@ -66,6 +66,18 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
     /^score of 01206e6f20757365722000 on/,
   ],
   ['a place', (world) => world.pool.query(`update leaderboard_entries set value = value + 1 where user_id = 'ben'`), /^score of ben on/],
+  ['the owner of a device', (world) => world.redis.hset(world.partition + keyNames.devices, 'phone', 'ben'), /^owner of device phone$/],
+  ['a device without an owner', (world) => world.redis.unlink(world.partition + keyNames.devices), /^owner of device phone$/],
+  [
+    'a device that no user has',
+    (world) => world.redis.hset(world.partition + keyNames.devices, 'tablet', 'ben'),
+    /^owner of device tablet$/,
+  ],
+  [
+    'a device in Postgres',
+    (world) => world.pool.query(`update users set device_tokens = '["phone"]' where id = 'ben'`),
+    /^owner of device phone$/,
+  ],
   ['the count of users', (world) => world.redis.hincrby(world.partition + keyNames.meta, 'users', 1), /^users$/],
 ];
 
@@ -116,7 +128,7 @@ describe('Verifying that Redis and Postgres agree', () => {
     for (const id of ['ana', 'ben']) {
       for (let i = 0; i < 3; i += 1) await world.event('flashcards-viewed', { user: { id, name: id }, value: 5 });
     }
-    await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 5 }, { 'idempotency-key': 'once' });
+    await world.event('flashcards-viewed', { user: { id: 'ana', deviceTokens: ['fcm:phone'] }, value: 5 }, { 'idempotency-key': 'once' });
     await world.drain();
     const { document } = await loadConfig(world.pool, world.tenant);
     metricNos.set(world, document.metrics.find(({ key }) => key === 'flashcards-viewed')?.no ?? 0);

@@ -45,6 +45,7 @@ describe('Messages to users that are due', () => {
     const cases: readonly Case[] = [
       ['a user with an address and a device', {}, undefined, ['email', 'push']],
       ['a user with two devices, on each', { deviceTokens: ['fcm:1', 'fcm:2'] }, undefined, ['email', 'push', 'push']],
+      ['a user with one device in two spellings, once', { deviceTokens: ['fcm:3', '3'] }, undefined, ['email', 'push']],
       ['a user without an address', { email: undefined }, undefined, ['push']],
       ['a user without a device', { deviceTokens: [] }, undefined, ['email']],
       ['a user with neither', { email: undefined, deviceTokens: [] }, undefined, []],

@@ -87,6 +87,7 @@ describe('Messages to users that are queued', () => {
       ['prefers-email', (id) => prefer(world, id, { recap: ['email'] }), 'recap push', noPush],
       ['without-device', (id) => put(id, { deviceTokens: [] }), 'recap push', noPush],
       ['new-device', (id) => put(id, { deviceTokens: ['fcm:new'] }), 'recap push', 'The user no longer has the device token.'],
+      ['lost-device', (id) => put('suppressed', { deviceTokens: [id] }), 'recap push', noPush],
       [
         'suppressed',
         (id) => new Suppressions(world.pool).add(tenant, `${id}@example.com`, 'manual'),

@@ -7,7 +7,7 @@ import { decodeJwt } from 'jose';
 import { parseSettings } from '../../src/app/settings.js';
 import type { Push, SendResult } from '../../src/messages/send/provider.js';
 import { ReceiptReader } from '../../src/messages/send/push/receipt-reader.js';
-import { parseToken } from '../../src/messages/send/push/tokens.js';
+import { parseToken } from '../../src/shared/device-tokens.js';
 import { type TransportSettings, type Transports, createTransports } from '../../src/messages/send/transports.js';
 import { limits } from '../../src/shared/limits.js';
 import {

@@ -9,6 +9,7 @@ import { isBelow } from '../../src/redis/partition.js';
 import { groupOf, groupValues, runOf } from '../../src/responses/leaderboards.js';
 import { levelAt } from '../../src/responses/points.js';
 import { type Frequency, dateToDay, firstDayOf, periodOf } from '../../src/shared/calendar.js';
+import { deviceOf } from '../../src/shared/device-tokens.js';
 import { limits } from '../../src/shared/limits.js';
 import { loadLuaFunctions, type LuaFunctions } from '../support/lua-functions.js';
 
@@ -28,6 +29,7 @@ describe('TypeScript and Lua agree on', () => {
         local member = boards.member(tonumber(args[1]), args[2])
         return member:gsub('.', function(c) return string.format('%02x', c:byte()) end) .. ' ' .. boards.user_of(member)`,
       level: `return require('points').level_at(cjson.decode(args[1]), tonumber(args[2]))`,
+      device: `return require('devices').of_token(args[1])`,
       below: `return tostring(require('partition').is_below(args[1], args[2]))`,
       entry: `local packed = cmsgpack.pack(require('contract').list_entry(cmsgpack.unpack(args[1])))
         return packed:gsub('.', function(c) return string.format('%02x', c:byte()) end)`,
@@ -116,6 +118,24 @@ describe('TypeScript and Lua agree on', () => {
         String(levelAt(system, total)?.no ?? 0),
       );
     }
+  });
+
+  it('the device of a token', async () => {
+    const tokens = [
+      't',
+      'fcm:t',
+      'apns:t',
+      'expo:ExponentPushToken[t]',
+      'ExponentPushToken[t]',
+      'expo:fcm:t',
+      'FCM:t',
+      'sms:t',
+      'expo:',
+      ':t',
+      'fcm:a\nb',
+      'é:ü',
+    ];
+    for (const token of [...tokens, 'a1'.repeat(32)]) expect(await lua.call('device', [token]), token).to.equal(deviceOf(token));
   });
 
   it('the order of stream ids', async () => {

@@ -97,6 +97,8 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
         const { user, seq } = parseMember(places[i]!);
         facts.set(`place of ${user} on ${afterColon(name)}`, `${Number(places[i + 1])} at ${seq}`);
       }
+    } else if (name === keyNames.devices) {
+      for (const [device, owner] of Object.entries(await redis.hgetall(key))) facts.set(`owner of device ${device}`, owner);
     } else if (name === keyNames.completions) {
       for (const [no, count] of Object.entries(await redis.hgetall(key))) facts.set(`completions of ${no}`, count);
     } else if (name === keyNames.levels) {
@@ -121,6 +123,8 @@ const queries: readonly string[] = [
     `'control', control::int::text`,
     `'created day', created_day::text`,
   ].map((pair) => `select f || ' of ' || id as name, v as value from users, lateral (values (${pair})) as fact (f, v) where v <> ''`),
+  `select 'owner of device ' || regexp_replace(token, '^(expo|fcm|apns):', '') as name, id as value
+     from users, jsonb_array_elements_text(device_tokens) as token`,
   `select 'attribute ' || key || ' of ' || id as name, value from users, jsonb_each_text(attributes) where value <> ''`,
   // Events and profile changes raise the user's revision, so the user's newest row carries it.
   "select 'revision of ' || user_id as name, max(rev)::text as value from user_state group by user_id",

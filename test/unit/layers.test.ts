@@ -93,6 +93,7 @@ const luaModules = [
   'streaks',
   'plans',
   'filters',
+  'devices',
   'transaction',
   'metrics',
   'boards',

@@ -7,6 +7,7 @@ import { textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
 import { userResponse } from '../../responses/users.js';
 import type { UserResponse } from '../../responses/users.js';
+import { deviceOf } from '../../shared/device-tokens.js';
 
 // One look-up in the primary key for each user, whatever the statistics: `id = any(…)` read the whole tenant while a table had not been analyzed yet.
 const query = {
@@ -56,11 +57,20 @@ export function hasStreaks(profile: ProfileFact): boolean {
   return !stored || (JSON.parse(stored) as { enabled: boolean }).enabled;
 }
 
-/** The user's device tokens, each once. */
+/** A token of each of the user's devices, the first in the list. */
 export function deviceTokensOf(profile: ProfileFact): readonly string[] {
   const stored = profile[userFields.deviceTokens];
-  return stored === undefined || stored === '' ? [] : [...new Set(JSON.parse(stored) as string[])];
+  const tokens = new Map<string, string>();
+  for (const token of stored ? (JSON.parse(stored) as string[]) : []) {
+    const device = deviceOf(token);
+    if (!tokens.has(device)) tokens.set(device, token);
+  }
+  return [...tokens.values()];
 }
+
+/** Whether a user has the device of a token. */
+export const hasDevice = (profile: ProfileFact, token: string): boolean =>
+  deviceTokensOf(profile).some((other) => deviceOf(other) === deviceOf(token));
 
 /** Those of some channels by which a user receives messages of a type. */
 export function reachOf(profile: ProfileFact, type: NotificationType, channels: readonly Channel[]): Channel[] {

@@ -7,7 +7,7 @@ import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
 import { configuredChannels } from '../rules/channels.js';
 import type { StoredNotification } from '../rules/notification.js';
-import { deviceTokensOf, hasStreaks, reachOf, zoneOf } from '../rules/profiles.js';
+import { hasDevice, hasStreaks, reachOf, zoneOf } from '../rules/profiles.js';
 import { endingPeriod } from '../rules/streak-reminder.js';
 import { localDayOf, quietUntil, sendableAt } from '../rules/times.js';
 
@@ -19,7 +19,7 @@ export const maxAgeMs = (type: NotificationType): number =>
 function unreachable({ config, profile }: UserState, type: NotificationType, { channel, token }: StoredNotification): string | undefined {
   if (!configuredChannels(config.document, type).includes(channel)) return 'Messages of this type are switched off for the channel.';
   if (reachOf(profile, type, [channel]).length === 0) return reasons[channel];
-  if (token !== undefined && !deviceTokensOf(profile).includes(token)) return 'The user no longer has the device token.';
+  if (token !== undefined && !hasDevice(profile, token)) return 'The user no longer has the device token.';
   return undefined;
 }
 

@@ -12,7 +12,7 @@ import { ageMs, maxAgeMs, whySkipped, whyWaiting } from './eligibility.js';
 import type { Links } from '../addresses/links.js';
 import type { Email, Senders, SendResult } from './provider.js';
 import type { StoredNotification } from '../rules/notification.js';
-import { parseToken, type PushProvider, pushProviders } from './push/tokens.js';
+import { parseToken, type PushProvider, pushProviders } from '../../shared/device-tokens.js';
 import { readVariables, type UserVariables } from '../render/read-variables.js';
 import { renderEmail, renderPush } from '../render/render.js';
 import { type SwitchedOff, TextOverrun } from '../render/rendering.js';

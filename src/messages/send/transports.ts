@@ -6,7 +6,7 @@ import { ApnsTransport, type ApnsSettings } from './push/apns.js';
 import { ExpoTransport } from './push/expo.js';
 import { FcmTransport } from './push/fcm.js';
 import { PushRouter, type Route } from './push/router.js';
-import type { PushProvider } from './push/tokens.js';
+import type { PushProvider } from '../../shared/device-tokens.js';
 import type { PushTransport } from './push/transport.js';
 
 type Nullable<Shape> = { readonly [Key in keyof Shape]: Shape[Key] | null };

@@ -162,6 +162,7 @@ const otherFaults: readonly Fault[] = [
   fault('user_commands', 'a removed device token takes the others along', "#kept == 0 and '[]'", "'[]'"),
   fault('user_commands', 'a granted freeze is refused', 'if not streaks.grant_freeze(tx) then', 'if streaks.grant_freeze(tx) then'),
   fault('user_commands', 'a taken freeze is refused', 'if not streaks.take_freeze(tx) then', 'if streaks.take_freeze(tx) then'),
+  fault('devices', 'a former owner keeps the token', 'former[#former + 1] = other', ''),
   fault('users', 'the control group is the other one', 'share < plan.controlRatio', 'share >= plan.controlRatio'),
   fault('users', 'creating a user earns nothing', '    points.earn_creation(tx)', ''),
   fault(

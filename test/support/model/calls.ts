@@ -17,6 +17,7 @@ import {
   draftOf,
   newUser,
   reach,
+  takeDevices,
   userBody,
   zoneOf,
   type SentWebhook,
@@ -58,6 +59,7 @@ function begin(world: World, { id, ...properties }: UserInCall): Call {
 /** Nothing refuses any more: the copy becomes the user, and the boards take what has changed. */
 function commit(world: World, { user, settled, groupsBefore }: Call, changes: readonly Change[]): Move[] {
   world.users.set(user.id, user);
+  takeDevices(world, user);
   enterChanges(world, user, settled);
   return enterChanges(world, user, changes, groupsBefore);
 }

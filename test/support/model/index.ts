@@ -16,7 +16,16 @@ import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
 import { dateOf, dayOf } from './time.js';
-import { knownUser, localDayOf, userBody, withoutBoostsOf, type User, type UserInCall, type UserProperties } from './users.js';
+import {
+  knownUser,
+  localDayOf,
+  tokensWithout,
+  userBody,
+  withoutBoostsOf,
+  type User,
+  type UserInCall,
+  type UserProperties,
+} from './users.js';
 import { byKey, live, Refused, type Answer, type World } from './world.js';
 
 const isDate = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(dayOf(text)) && dateOf(dayOf(text)) === text;
@@ -92,8 +101,8 @@ export class Model implements Operations {
     return this.answer(() => {
       if (!this.world.users.has(userId)) return { status: 200, body: false };
       const user = this.settled(userId);
-      const kept = user.deviceTokens?.filter((other) => other !== token);
-      if (!kept || kept.length === user.deviceTokens?.length) return { status: 200, body: false };
+      const kept = tokensWithout(user.deviceTokens, [token]);
+      if (!kept) return { status: 200, body: false };
       Object.assign(user, { deviceTokens: kept, updated: this.world.now });
       return { status: 200, body: true };
     });

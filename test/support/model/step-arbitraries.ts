@@ -56,7 +56,7 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
       email: rarely(fc.constant(`${id}@example.com`)),
       tz: tzOf(id, 30),
       subscribeToEmails: rarely(fc.boolean(), 30),
-      deviceTokens: rarely(fc.constantFrom(['token'], ['token', 'a/b "é"'], null), 30),
+      deviceTokens: rarely(fc.constantFrom(['token'], ['expo:token', 'a/b "é"'], ['token', 'expo:token'], null), 30),
       attributes: userAttributes,
     })
     .map(sent);

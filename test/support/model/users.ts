@@ -161,6 +161,24 @@ export function change(world: World, user: User, properties: UserProperties): vo
   if (JSON.stringify([profile(user), [...user.attributes]]) !== before) user.updated = world.now;
 }
 
+/** Rule "Users": a token is the same device with and without the prefix of its provider. */
+const deviceOf = (token: string): string => token.replace(/^(?:expo|fcm|apns):/, '');
+
+/** The tokens of a list without those of the devices of others; null if it has none of them. */
+export function tokensWithout(list: readonly string[] | null, others: readonly string[]): readonly string[] | null {
+  const devices = others.map(deviceOf);
+  const kept = list?.filter((token) => !devices.includes(deviceOf(token)));
+  return kept && kept.length !== list?.length ? kept : null;
+}
+
+/** Rule "Users": a device belongs to the user who registered it last. */
+export function takeDevices(world: World, user: User): void {
+  for (const other of world.users.values()) {
+    const kept = other.id === user.id ? null : tokensWithout(other.deviceTokens, user.deviceTokens ?? []);
+    if (kept) Object.assign(other, { deviceTokens: kept, updated: world.now });
+  }
+}
+
 const profile = ({ name, email, tz, subscribeToEmails, deviceTokens }: User): object => ({
   name,
   email,

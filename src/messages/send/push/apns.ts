@@ -6,7 +6,7 @@ import { OperatorError } from '../../../shared/errors.js';
 import { limits } from '../../../shared/limits.js';
 import { readPrivateKey } from '../key-files.js';
 import { type Push, type SendResult, detailOf } from '../provider.js';
-import { parseToken } from './tokens.js';
+import { parseToken } from '../../../shared/device-tokens.js';
 import { type PushTransport, close, post, timeouts, unreachable } from './transport.js';
 
 export interface ApnsSettings {

@@ -4,7 +4,7 @@ import type { Agent } from 'undici';
 import { limits } from '../../../shared/limits.js';
 import { type Push, type SendResult, detailOf } from '../provider.js';
 import { type Ticket, saveTickets } from './receipts.js';
-import { parseToken } from './tokens.js';
+import { parseToken } from '../../../shared/device-tokens.js';
 import { type PushTransport, type Recipient, close, newAgent, stopping, unreachable } from './transport.js';
 
 export interface ExpoOptions {

@@ -6,7 +6,7 @@ import { OperatorError } from '../../../shared/errors.js';
 import { limits } from '../../../shared/limits.js';
 import { readFile } from '../key-files.js';
 import { type Push, type SendResult, detailOf } from '../provider.js';
-import { parseToken } from './tokens.js';
+import { parseToken } from '../../../shared/device-tokens.js';
 import { type PushTransport, close, newAgent, post, unreachable } from './transport.js';
 
 const scope = 'https://www.googleapis.com/auth/firebase.messaging';

@@ -1,6 +1,6 @@
 import { limits } from '../../../shared/limits.js';
 import type { Push, SendResult } from '../provider.js';
-import { type PushProvider, parseToken, pushProviders } from './tokens.js';
+import { type PushProvider, parseToken, pushProviders } from '../../../shared/device-tokens.js';
 import type { PushTransport, Recipient } from './transport.js';
 
 /** A provider's transport, or the result of each push for it: the provider is not configured, or its credentials are unusable. */

@@ -16,3 +16,11 @@ export function parseToken(token: string): DeviceToken {
   if (/^(?:ExponentPushToken|ExpoPushToken)\[.+\]$/.test(token)) return { provider: 'expo', value: token };
   return { provider: /^[0-9a-f]{64}$/i.test(token) ? 'apns' : 'fcm', value: token };
 }
+
+/**
+ * The device of a token: the token without the prefix that names its provider, as in lua/modules/devices.lua. It has one owner (docs/rules/users.md).
+ */
+export const deviceOf = (token: string): string => parseToken(token).value;
+
+/** The prefix of a token, as a regular expression of Postgres. */
+export const tokenPrefix = `^(${pushProviders.join('|')}):`;
