@@ -227,16 +227,15 @@ describe('A device belongs to', () => {
   for (const [rule, calls, owners] of rows) {
     it(rule, async () => {
       const sides = [session.subject, new Model(document, baseMs)];
-      const tokensOf = async (): Promise<Owners[]> =>
-        Promise.all(
-          sides.map(async (side) =>
-            Object.fromEntries(
-              await Promise.all(
-                Object.keys(owners).map(async (user) => [user, ((await side.user(user)).body as { deviceTokens: Tokens }).deviceTokens]),
-              ),
-            ),
-          ),
-        );
+      const tokensOf = async (): Promise<Owners[]> => {
+        const found: Owners[] = [];
+        for (const side of sides) {
+          const tokens: Record<string, Tokens> = {};
+          for (const user of Object.keys(owners)) tokens[user] = ((await side.user(user)).body as { deviceTokens: Tokens }).deviceTokens;
+          found.push(tokens);
+        }
+        return found;
+      };
       for (const [user, tokens] of calls) {
         for (const side of sides) {
           if (tokens === 'deleted') await side.deleteUser(user);

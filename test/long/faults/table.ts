@@ -159,7 +159,7 @@ const otherFaults: readonly Fault[] = [
     'new_record(name)',
   ),
   fault('transaction', 'ties: the sequence stands still', "meta.seq, '1')", "meta.seq, '0')"),
-  fault('user_commands', 'a removed device token takes the others along', "#kept == 0 and '[]'", "'[]'"),
+  fault('devices', 'a removed device token takes the others along', "#kept == 0 and '[]'", "'[]'"),
   fault('user_commands', 'a granted freeze is refused', 'if not streaks.grant_freeze(tx) then', 'if streaks.grant_freeze(tx) then'),
   fault('user_commands', 'a taken freeze is refused', 'if not streaks.take_freeze(tx) then', 'if streaks.take_freeze(tx) then'),
   fault('devices', 'a former owner keeps the token', 'former[#former + 1] = other', ''),
