@@ -215,6 +215,9 @@ create table users (
   created_day integer not null default 0, -- the user's local day of creation, since 1970-01-01
   updated timestamptz not null,
   moved timestamptz not null, -- since when the user has this tz
+  -- What the search of users finds by a beginning: the words of the name, and a space before the address, a line each. Laurel computes them
+  -- (src/shared/search-terms.ts), since letter case and words in Postgres depend on the locale of the database.
+  search_terms text,
   primary key (tenant, id)
 );
 alter table users
@@ -222,14 +225,13 @@ alter table users
   alter column email set statistics 0,
   alter column device_tokens set statistics 0,
   alter column attributes set statistics 0,
-  alter column preferences set statistics 0;
+  alter column preferences set statistics 0,
+  alter column search_terms set statistics 0;
 -- Lists are ordered by id, byte by byte, whatever the collation of the database. A search finds the start of an id, of an address, and of the words
 -- of a name.
 create index users_by_id on users (tenant, id collate "C");
-create index users_by_email on users (tenant, lower(email) text_pattern_ops);
-create index users_by_name on users using gin (to_tsvector('simple', coalesce(name, '')));
-alter index users_by_email alter column 2 set statistics 0;
-alter index users_by_name alter column 1 set statistics 0;
+create index users_by_search on users using gin (array_to_tsvector(string_to_array(search_terms, e'\n')));
+alter index users_by_search alter column 1 set statistics 0;
 -- E-mails are due by zone: which zones there are, and which users are in one.
 create index users_by_zone on users (tenant, coalesce(tz, ''), id collate "C");
 

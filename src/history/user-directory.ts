@@ -1,6 +1,8 @@
 import type pg from 'pg';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { userFields } from '../redis/contract.js';
+import { limits } from '../shared/limits.js';
+import { addressTerm, wordsOf } from '../shared/search-terms.js';
 import type { ProfileFact } from '../ledger/entry.js';
 
 /** The columns of `users` that make the profile. */
@@ -53,23 +55,29 @@ export interface UserListQuery {
 /** The LIKE pattern of a prefix. */
 const prefixPattern = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`;
 
-/** The text search query for names in which each word is a prefix of a word; empty when there are no words. */
-const wordQuery = (text: string): string =>
-  text
-    .split(/\s+/)
-    .filter((word) => /[\p{L}\p{N}]/u.test(word))
-    .map((word) => `'${word.replace(/[\\']/g, '$&$&')}':*`)
-    .join(' & ');
+const beginning = (term: string): string => `'${term.replace(/[\\']/g, '$&$&')}':*`;
+
+/** The tsquery of a search: the address begins with the text, or each word begins a word of the name. */
+const termsQuery = (text: string): string => {
+  const words = wordsOf(text).map(beginning);
+  return [beginning(addressTerm(text)), ...(words.length > 0 ? [`(${words.join(' & ')})`] : [])].join(' | ');
+};
 
 const allUsers = `select ${profileColumns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
 
-/** The search is materialized first, from its indexes: finding few users among many in id order would read nearly all rows. */
-const foundUsers = `
-  with found as materialized (
-    select ${profileColumns} from users
-     where tenant = $1 and (id collate "C" like $4 or lower(email) like lower($4)
-       or to_tsvector('simple', coalesce(name, '')) @@ to_tsquery('simple', $5)))
-  select * from found order by id collate "C" limit $2 offset $3`;
+const isFound = `(id collate "C" like $4 or array_to_tsvector(string_to_array(search_terms, e'\\n')) @@ $5::tsquery)`;
+
+/** Looks at the first users by id only: a page of a search that finds many is among them, and an index would list all before the first. */
+const foundNear = `
+  select ${profileColumns} from (
+    select * from users where tenant = $1 order by id collate "C" limit ${limits.searchedUsersNear}) as users
+   where ${isFound} order by id collate "C" limit $2 offset $3`;
+
+/** Finds ids first, from the indexes: finding few users among many in id order would read nearly all rows. */
+const foundAnywhere = `
+  with found as materialized (select id from users where tenant = $1 and ${isFound}),
+       page as materialized (select id from found order by id collate "C" limit $2 offset $3)
+  select ${profileColumns.replace('id,', 'users.id,')} from page join users on tenant = $1 and users.id = page.id order by users.id collate "C"`;
 
 /** Lists and searches users in Postgres. */
 export class UserDirectory {
@@ -81,11 +89,20 @@ export class UserDirectory {
 
   /** Users in the byte order of their ids. Callers first wait for the write-behind (HistoryReader.waitFor). */
   async list(tenant: number, { limit, skip, search }: UserListQuery): Promise<ListedUser[]> {
-    const query =
+    const rows =
       search === undefined
-        ? this.pool.query<ProfileRow>(allUsers, [tenant, limit, skip])
-        : this.pool.query<ProfileRow>(foundUsers, [tenant, limit, skip, prefixPattern(search), wordQuery(search)]);
-    const { rows } = await withPostgresErrors(query);
+        ? await this.query(allUsers, [tenant, limit, skip])
+        : await this.search([tenant, limit, skip, prefixPattern(search), termsQuery(search)]);
     return rows.map((row) => ({ id: row.id, profile: profileOf(row) }));
+  }
+
+  private async search(values: readonly unknown[]): Promise<ProfileRow[]> {
+    const [, limit] = values;
+    const near = await this.query(foundNear, values);
+    return near.length === limit ? near : this.query(foundAnywhere, values);
+  }
+
+  private async query(text: string, values: readonly unknown[]): Promise<ProfileRow[]> {
+    return (await withPostgresErrors(this.pool.query<ProfileRow>(text, [...values]))).rows;
   }
 }

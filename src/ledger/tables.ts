@@ -3,6 +3,7 @@ import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
 import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
+import { searchTerms } from '../shared/search-terms.js';
 import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
 /** The tables that the write-behind fills, column by column; migrations/0001_schema.sql describes them. */
@@ -101,6 +102,7 @@ const profileColumns: readonly ProfileColumn[] = [
   revColumn,
   profileClearable('name', userFields.name),
   profileClearable('email', userFields.email),
+  { name: 'search_terms', type: 'text', value: ({ fact }) => searchTerms(fact[userFields.name], fact[userFields.email]) },
   profileClearable('tz', userFields.tz),
   profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
   profileClearable('device_tokens', userFields.deviceTokens, 'jsonb'),

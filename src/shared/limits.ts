@@ -419,6 +419,8 @@ export const limits = {
   sweepTenantsAtOnce: 8,
   /** How long one request moves the test clock before it responds with the time that is reached. */
   clockRequestMs: 30_000,
+  /** How many users, the first by id, a search looks at before it lists all that an index has. */
+  searchedUsersNear: 5_000,
   /** Where the test clock ends, in milliseconds since 1970. */
   testClockEndMs: Date.UTC(2200, 0, 1),
   /** How long the test clock waits for an attempt at a message before it moves on, and how often it looks. */
