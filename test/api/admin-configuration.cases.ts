@@ -371,7 +371,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   achievements: {
     path: '/achievements',
-    hosted: false,
+    hosted: true,
     create: ({ metric, city, kind, achievement }) => [
       [
         {

@@ -176,6 +176,22 @@ const admin: Readonly<Record<string, Valid>> = {
     true,
   ),
   ...lifeOf(
+    'admin_achievements',
+    'achievement',
+    (known) => ({
+      name: 'Reader',
+      key: 'reader',
+      description: 'Reads',
+      status: 'active',
+      badge,
+      trigger: 'metric',
+      metricId: known['metric'],
+      metricValue: 100,
+      userAttributes: [filter(known)],
+    }),
+    { description: null, badge: null, metricValue: 200 },
+  ),
+  ...lifeOf(
     'admin_leaderboards',
     'leaderboard',
     ({ metric, attribute }) => ({
@@ -205,6 +221,9 @@ const admin: Readonly<Record<string, Valid>> = {
     input: () => ({ body: { pauses: [{ userId: id, start: '2040-02-01', end: '2040-02-07' }] } }),
   },
   admin_streaks_restore: always({ body: { users: [{ id }] } }),
+  admin_settings_get: always({}),
+  admin_settings_update: always({ body: {} }),
+  admin_environments_list: always({}),
   admin_application_api_keys_create: { keep: 'applicationKey', input: () => ({ body: [{ userId: id }] }) },
   ...lifeOf('admin_tenants', 'tenant', () => ({ customerId: 'acme', name: 'Acme' }), { name: 'Acme & Co' }),
 };
@@ -214,6 +233,7 @@ const ends: Readonly<Record<string, Valid>> = {
   ...endOf('admin_application_api_keys', 'applicationKey'),
   ...endOf('admin_streaks_pauses', 'pause'),
   ...endOf('admin_leaderboards', 'leaderboard'),
+  ...endOf('admin_achievements', 'achievement'),
   ...endOf('admin_points_triggers', 'trigger', true),
   ...endOf('admin_points_levels', 'level', true),
   ...endOf('admin_points_boosts', 'boost', true),
