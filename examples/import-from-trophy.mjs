@@ -67,9 +67,9 @@ async function totalsOf(path, pointsMetrics) {
 
 async function importUser(id, pointsMetrics) {
   const path = `/users/${encodeURIComponent(id)}`;
-  const { name, email, tz, deviceTokens, attributes, subscribeToEmails } = await read(path);
+  const { name, email, tz, signUpDate, deviceTokens, attributes, subscribeToEmails } = await read(path);
   // An address that arrives together with `subscribeToEmails: false` is not stored, and `true` needs an address: so the subscription follows.
-  await laurel('PUT', `/v1${path}`, { name, email, tz, deviceTokens, attributes: attributes ?? {} });
+  await laurel('PUT', `/v1${path}`, { name, email, tz, signUpDate, deviceTokens, attributes: attributes ?? {} });
   if (!subscribeToEmails) await laurel('PATCH', `/v1${path}`, { subscribeToEmails });
 
   const { notifications } = await read(`${path}/preferences`);

@@ -151,7 +151,7 @@ end
 -- Counts one event.
 -- Arguments: user, metric, value, eventId, idempotencyKey, idBytes, patchPairs, the patch, the event's attributes. Replies: ok and the
 -- packed ledger entry; replay, the first event's id as bytes, the total and the packed streak; unknownZone, again, ledgerFull,
--- emailRequired, totalOutOfRange, outOfPoints, refused.
+-- emailRequired, signUpDateTooLate, totalOutOfRange, outOfPoints, refused.
 command.with_plan('track', function(call, args)
   return count_event(call, args, 0, #args)
 end)

@@ -206,6 +206,7 @@ create table users (
   name text,
   email text,
   tz text, -- an IANA time zone; null for the default one
+  sign_up_date date, -- the local date on which the user signed up, as the caller sent it; null until it is sent
   subscribe_to_emails boolean not null,
   device_tokens jsonb,
   attributes jsonb not null, -- number of the attribute → value
@@ -223,6 +224,7 @@ create table users (
 alter table users
   alter column name set statistics 0,
   alter column email set statistics 0,
+  alter column sign_up_date set statistics 0,
   alter column device_tokens set statistics 0,
   alter column attributes set statistics 0,
   alter column preferences set statistics 0,
@@ -971,7 +973,7 @@ create function state_layout() returns json
       "due": "o"
     },
     "profile": {
-      "created": "b", "createdDay": "j", "updated": "u", "name": "n", "email": "e", "tz": "z", "subscribeToEmails": "s", "deviceTokens": "d",
+      "created": "b", "createdDay": "j", "updated": "u", "name": "n", "email": "e", "tz": "z", "signUpDay": "g", "subscribeToEmails": "s", "deviceTokens": "d",
       "control": "c", "attribute": "a-", "streakPreferences": "w", "notification": "n-"
     },
     "core": [
@@ -983,7 +985,7 @@ create function state_layout() returns json
       "weekly.lostLength", "weekly.lostStarted",
       "monthly.length", "monthly.started", "monthly.last", "monthly.extendedAt", "monthly.grace", "monthly.counted", "monthly.counts",
       "monthly.lostLength", "monthly.lostStarted",
-      "segment", "weeksFrom", "movedAt"
+      "segment", "weeksFrom", "movedAt", "signUpDay"
     ],
     "metric": ["total", "progress", "highs", "sums", "places"],
     "points": ["total", "level", "places"],
@@ -1100,7 +1102,7 @@ create function state_value(place text, value jsonb, names jsonb) returns jsonb
     when place = 'created' then state_moment(value)
     when place = 'movedAt' then state_moment(value)
     when place = 'settledHour' then state_moment(to_jsonb((value #>> '{}')::bigint * 3600000))
-    when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo', 'weeksFrom') then state_day(value)
+    when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo', 'weeksFrom', 'signUpDay') then state_day(value)
     when place in ('progress', 'highs', 'sums') then state_keyed(value, names)
     when place = 'places' then state_boards(value, names)
     when place = 'level' then coalesce(names -> 'keys' -> (value #>> '{}'), value)

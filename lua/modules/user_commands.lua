@@ -22,7 +22,8 @@ local function mode_refusal(mode, exists)
 end
 
 -- Creates or changes a user.
--- Arguments: user, mode, entryId, patchPairs, the patch. Replies: ok and the packed profile; userExists, userUnknown, emailRequired.
+-- Arguments: user, mode, entryId, patchPairs, the patch. Replies: ok and the packed profile; userExists, userUnknown, emailRequired,
+-- signUpDateTooLate.
 command.of_user('identify', UPSERT, function(tx, args, position)
   local refused = mode_refusal(args[position.mode], tx.exists)
   if refused then
@@ -40,8 +41,8 @@ command.of_user('identify', UPSERT, function(tx, args, position)
 end)
 
 -- Completes an achievement whose trigger is a call, for a user who may be new.
--- Arguments: user, achievement, entryId, patchPairs, the patch. Replies: ok and the packed ledger entry; emailRequired, alreadyCompleted,
--- notCompletable (locked, or its filters do not match), totalOutOfRange, outOfPoints.
+-- Arguments: user, achievement, entryId, patchPairs, the patch. Replies: ok and the packed ledger entry; emailRequired,
+-- signUpDateTooLate, alreadyCompleted, notCompletable (locked, or its filters do not match), totalOutOfRange, outOfPoints.
 command.of_user('completeAchievement', UPSERT, function(tx, args, position)
   local streak_before, reply = users.apply_patch(tx)
   if not streak_before then

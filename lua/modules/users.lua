@@ -16,6 +16,7 @@ local core_places = {
   [field.createdDay] = core.createdDay,
   [field.tz] = core.tz,
   [field.streakPreferences] = core.streakPreferences,
+  [field.signUpDay] = core.signUpDay,
 }
 local ATTRIBUTE = field.attribute
 local NONE = {}
@@ -23,7 +24,8 @@ local NONE = {}
 -- What is stored of a property, this call's changes included; false or nil for nothing.
 function users.property(tx, name)
   if core_places[name] then
-    return tx.core[core_places[name]]
+    local value = tx.core[core_places[name]]
+    return type(value) == 'number' and string.format('%d', value) or value
   elseif name == field.name then
     return transaction.name(tx)
   elseif name:sub(1, #ATTRIBUTE) == ATTRIBUTE then
@@ -33,7 +35,9 @@ function users.property(tx, name)
 end
 
 function users.set_property(tx, name, value)
-  if core_places[name] then
+  if name == field.signUpDay then
+    tx.core[core.signUpDay] = tonumber(value) or false
+  elseif core_places[name] then
     tx.core[core_places[name]] = value
   elseif name == field.name then
     transaction.set_name(tx, value)
@@ -45,7 +49,7 @@ function users.set_property(tx, name, value)
 end
 
 -- Fields in which nothing stored and an empty text mean the same: the caller has cleared them.
-local clearable = { [field.name] = true, [field.email] = true, [field.tz] = true, [field.deviceTokens] = true }
+local clearable = { [field.name] = true, [field.email] = true, [field.tz] = true, [field.deviceTokens] = true, [field.signUpDay] = true }
 
 -- The properties that the caller sent, as a list of fields and a map from field to text; nil when there are none. They are `pairs_count`
 -- pairs of arguments from `first` on. The second result is where the arguments after them start.
@@ -80,6 +84,12 @@ local function day_after_patch(tx)
     return tx.day
   end
   return time.today(tx, zone ~= '' and zone or tx.plan.zone, tx.now)
+end
+
+-- Whether the patch changes the date of signing up to one after `day`. A stored date may be: a move west puts it there.
+local function signs_up_after(tx, day)
+  local sent = tx.patch and tx.patch.values[field.signUpDay]
+  return sent and sent ~= '' and tonumber(sent) > day and sent ~= users.property(tx, field.signUpDay)
 end
 
 local function is_control(plan, user)
@@ -121,6 +131,9 @@ function users.apply_patch(tx)
   local day, unknown = day_after_patch(tx)
   if not day then
     return nil, unknown
+  end
+  if signs_up_after(tx, day) then
+    return nil, { contract.outcome.signUpDateTooLate }
   end
   local streak_before = streaks.length(tx)
   local changed = not tx.exists
@@ -170,9 +183,8 @@ function users.profile(tx)
   for no, value in pairs(transaction.get(tx, record.attributes)) do
     profile[ATTRIBUTE .. no] = value
   end
-  for name, at in pairs(core_places) do
-    local value = tx.core[at]
-    profile[name] = type(value) == 'number' and string.format('%d', value) or value or nil
+  for name in pairs(core_places) do
+    profile[name] = users.property(tx, name) or nil
   end
   profile[field.name] = transaction.name(tx) or nil
   return profile

@@ -9,7 +9,7 @@ export const keyPermissions = ['read', 'events', 'identify'] as const;
 export type KeyPermission = (typeof keyPermissions)[number];
 
 /** What a limited application key may write of its user. */
-export const keyFields = ['name', 'email', 'tz', 'subscribeToEmails', 'deviceTokens', 'attributes', 'preferences'] as const;
+export const keyFields = ['name', 'email', 'tz', 'signUpDate', 'subscribeToEmails', 'deviceTokens', 'attributes', 'preferences'] as const;
 type KeyField = (typeof keyFields)[number];
 
 /** The limits of an application key; null: none (docs/keys.md). */

@@ -7,6 +7,8 @@ export function refusal(outcome: number, user: string): Error {
   switch (outcome) {
     case outcomes.emailRequired:
       return new LaurelError('unprocessable', 'A user without an email address cannot be subscribed to emails: send `email` as well.');
+    case outcomes.signUpDateTooLate:
+      return new LaurelError('unprocessable', "`signUpDate` must not be after today in the user's time zone.");
     case outcomes.totalOutOfRange:
       return new LaurelError(
         'unprocessable',

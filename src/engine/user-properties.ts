@@ -3,7 +3,7 @@ import { dotsFault } from '../config/schema/fields.js';
 import type { Attribute } from '../config/schema/model.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
-import { canonicalZone } from '../shared/calendar.js';
+import { canonicalZone, dateToDay, isDate, utcDate } from '../shared/calendar.js';
 import { LaurelError, andMore } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { boundedArray, boundedTexts } from '../shared/shapes.js';
@@ -76,6 +76,21 @@ const zoneSchema = z
   .overwrite((name) => canonicalZone(name) ?? name)
   .meta({ description: 'An IANA time zone such as `Europe/Paris`. Letter case does not matter; it is kept as the database writes it.' });
 
+/** The date of a text that is one, or the UTC date of a date-time; undefined for any other, and for what is no date in Postgres. */
+function signUpDateOf(text: string): string | undefined {
+  const date = text.length > 10 && z.iso.datetime({ offset: true }).safeParse(text).success ? utcDate(Date.parse(text)) : text;
+  return isDate(date) && date >= '0001-01-01' ? date : undefined;
+}
+
+const signUpDateSchema = z
+  .string()
+  .refine((text) => signUpDateOf(text) !== undefined, 'must be a date such as 2026-01-31')
+  .overwrite((text) => signUpDateOf(text) ?? text)
+  .meta({
+    format: 'date',
+    description: "The local date on which the user signed up, not after today in the user's time zone. Of a date-time, the date in UTC.",
+  });
+
 /** Attribute key → value. The keys are checked against the configuration later, so that all unknown ones can be named at once. */
 export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => textProblem(text, limits.maxTextChars)).meta({
   description: `Attribute key → value of at most ${limits.maxTextChars} characters. Every key must be one of the configuration.`,
@@ -86,6 +101,7 @@ export const userPropertiesSchema = z.object({
   name: lineSchema(0, limits.maxTextChars).nullable().optional(),
   email: lineSchema(1, limits.maxEmailChars).nullable().optional(),
   tz: zoneSchema.nullable().optional(),
+  signUpDate: signUpDateSchema.nullable().optional(),
   subscribeToEmails: z
     .boolean()
     .optional()
@@ -136,6 +152,7 @@ export function userPatch(config: ActiveConfig, user: UserProperties): string[] 
   if (user.email === null) pairs.push(userFields.email, '');
   else if (user.email !== undefined && user.subscribeToEmails !== false) pairs.push(userFields.email, user.email);
   if (user.tz !== undefined) pairs.push(userFields.tz, user.tz ?? '');
+  if (user.signUpDate !== undefined) pairs.push(userFields.signUpDay, user.signUpDate === null ? '' : String(dateToDay(user.signUpDate)));
   if (user.subscribeToEmails !== undefined) pairs.push(userFields.subscribeToEmails, user.subscribeToEmails ? '1' : '0');
   if (user.deviceTokens !== undefined) pairs.push(userFields.deviceTokens, user.deviceTokens ? JSON.stringify(user.deviceTokens) : '');
   return pairs.concat(attributePairs(user.attributes, config.userAttributes, userFields.attribute));

@@ -11,6 +11,8 @@ export interface ProfileRow {
   readonly name: string | null;
   readonly email: string | null;
   readonly tz: string | null;
+  /** In days since 1970-01-01. */
+  readonly sign_up_day: number | null;
   readonly subscribe_to_emails: boolean;
   readonly device_tokens: readonly string[] | null;
   readonly attributes: Readonly<Record<string, string>>;
@@ -20,7 +22,9 @@ export interface ProfileRow {
   readonly updated: Date;
 }
 
-export const profileColumns = 'id, name, email, tz, subscribe_to_emails, device_tokens, attributes, preferences, control, created, updated';
+export const profileColumns = `
+  id, name, email, tz, sign_up_date - date '1970-01-01' as sign_up_day, subscribe_to_emails, device_tokens, attributes, preferences, control, created,
+  updated`;
 
 /** A row as the fields of the user's hash; unset columns have no field. */
 export function profileOf(row: ProfileRow): ProfileFact {
@@ -29,6 +33,7 @@ export function profileOf(row: ProfileRow): ProfileFact {
     [userFields.name]: row.name,
     [userFields.email]: row.email,
     [userFields.tz]: row.tz,
+    [userFields.signUpDay]: row.sign_up_day === null ? null : String(row.sign_up_day),
     [userFields.subscribeToEmails]: row.subscribe_to_emails ? '1' : '0',
     [userFields.deviceTokens]: row.device_tokens && JSON.stringify(row.device_tokens),
     [userFields.control]: row.control ? '1' : '0',

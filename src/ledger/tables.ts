@@ -6,7 +6,7 @@ import type { Frequency } from '../shared/calendar.js';
 import { searchTerms } from '../shared/search-terms.js';
 import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
-/** The tables that the write-behind fills, column by column; migrations/0001_schema.sql describes them. */
+/** The tables that the write-behind fills, column by column; the migrations describe them. */
 
 /** Replaces a row only by a higher revision of the same user. */
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
@@ -104,6 +104,7 @@ const profileColumns: readonly ProfileColumn[] = [
   profileClearable('email', userFields.email),
   { name: 'search_terms', type: 'text', value: ({ fact }) => searchTerms(fact[userFields.name], fact[userFields.email]) },
   profileClearable('tz', userFields.tz),
+  { name: 'sign_up_date', type: 'date', value: ({ fact }) => (fact[userFields.signUpDay] ? Number(fact[userFields.signUpDay]) : null) },
   profileFlag('subscribe_to_emails', userFields.subscribeToEmails),
   profileClearable('device_tokens', userFields.deviceTokens, 'jsonb'),
   { name: 'attributes', type: 'jsonb', value: ({ fact }) => attributesOf(fact) },

@@ -74,6 +74,8 @@ export const userFields = {
   name: 'n',
   email: 'e',
   tz: 'z',
+  /** The local date on which the user signed up, in days since 1970-01-01; empty when it has been cleared. */
+  signUpDay: 'g',
   /** '1' or '0'. */
   subscribeToEmails: 's',
   /** JSON array of strings; empty for none. */
@@ -172,6 +174,8 @@ export const outcomes = {
   noFreeze: 34,
   /** `track`: the configuration refuses the event, and its key has not been used. */
   refused: 35,
+  /** The patch has a `signUpDate` after the user's local day. */
+  signUpDateTooLate: 36,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,

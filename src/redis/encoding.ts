@@ -99,7 +99,7 @@ export function profileOf(hash: UserHash): Record<string, string> {
   const core = listOf(hash, userRecords.core);
   const profile: Record<string, string> = { ...mapOf<string>(hash, userRecords.profile) };
   for (const [no, value] of Object.entries(mapOf<string>(hash, userRecords.attributes))) profile[userFields.attribute + no] = value;
-  for (const place of ['created', 'createdDay', 'tz', 'streakPreferences'] as const) {
+  for (const place of ['created', 'createdDay', 'tz', 'streakPreferences', 'signUpDay'] as const) {
     const value = at(core, 'core', place) as string | number | undefined;
     if (value !== undefined) profile[userFields[place]] = String(value);
   }

@@ -41,6 +41,8 @@ export const userLayouts = {
     'weeksFrom',
     /** When the user last moved between time zones, of users with time triggers: no award is dated before it. In milliseconds since 1970. */
     'movedAt',
+    /** The local date on which the user signed up, in days since 1970-01-01. */
+    'signUpDay',
   ],
   /** One metric. Maps are by `no`, as text. */
   metric: [

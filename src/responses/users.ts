@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ProfileFact } from '../ledger/entry.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
-import { instantShape } from '../shared/shapes.js';
+import { dayToDate } from '../shared/calendar.js';
+import { dateShape, instantShape } from '../shared/shapes.js';
 
 /** The contract's `User`. */
 export const userShape = z
@@ -11,6 +12,7 @@ export const userShape = z
     email: z.string().nullable(),
     name: z.string().nullable(),
     tz: z.string().nullable().meta({ description: "The IANA time zone; null is the account's default one." }),
+    signUpDate: dateShape.nullable().meta({ description: 'The local date on which the user signed up.' }),
     deviceTokens: z.array(z.string()).nullable(),
     subscribeToEmails: z.boolean(),
     attributes: z.record(z.string(), z.string()).meta({ description: 'Attribute key → value.' }),
@@ -60,11 +62,13 @@ export function userResponse(config: ActiveConfig, id: string, fields: ProfileFa
     if (value !== undefined) attributes[key] = value;
   }
   const tokens = fields[userFields.deviceTokens];
+  const signUpDay = fields[userFields.signUpDay];
   return {
     id,
     email: fields[userFields.email] || null,
     name: fields[userFields.name] || null,
     tz: fields[userFields.tz] || null,
+    signUpDate: signUpDay ? dayToDate(Number(signUpDay)) : null,
     deviceTokens: tokens ? (JSON.parse(tokens) as string[]) : null,
     subscribeToEmails: fields[userFields.subscribeToEmails] === '1',
     attributes,

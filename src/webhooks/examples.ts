@@ -6,6 +6,7 @@ const user = {
   email: 'ana@example.com',
   name: 'Ana',
   tz: 'Europe/Lisbon',
+  signUpDate: '2025-12-31',
   deviceTokens: [],
   subscribeToEmails: true,
   attributes: { plan: 'pro' },

@@ -151,6 +151,7 @@ const attributes: readonly Row[] = [
 ];
 
 const noZone = 'must be an IANA time zone such as Europe/Paris';
+const tooLate = "`signUpDate` must not be after today in the user's time zone.";
 const nul = 'must not contain NUL characters or broken Unicode';
 const noEmail = 'A user without an email address cannot be subscribed to emails: send `email` as well.';
 const properties: readonly Row[] = [
@@ -158,6 +159,12 @@ const properties: readonly Row[] = [
     profile(`the zone "${tz}"`, { tz }, `\`tz\` ${noZone}.`),
   ),
   event('an unknown zone, in an event', { user: { id: 'new', tz: 'Mars/Olympus' }, value: 1 }, `\`user.tz\` ${noZone}.`),
+  ...['', 'yesterday', '2039-02-29', '2039-1-1', '0000-01-01', '2039-01-01T25:00:00Z', '2039-01-01 10:00', '9999-12-31T23:00:00-02:00'].map(
+    (date) => profile(`the sign-up date "${date}"`, { signUpDate: date }, '`signUpDate` must be a date such as 2026-01-31.'),
+  ),
+  profile('a sign-up date that is a number', { signUpDate: 20_000 }, '`signUpDate` must be a string.'),
+  profile('a sign-up date after today', { signUpDate: '2041-01-01' }, tooLate),
+  event('a sign-up date after today, in an event', { user: { id: 'new', signUpDate: '2041-01-01' }, value: 1 }, tooLate),
   profile('an empty email', { email: '' }, '`email` must not be empty.'),
   profile('an email of 321 characters', { email: 'x'.repeat(321) }, '`email` must have at most 320 characters.'),
   profile('an email of two lines', { email: 'a@b.c\r\nBcc: x@b.c' }, `\`email\` ${control}.`),

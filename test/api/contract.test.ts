@@ -69,6 +69,7 @@ const ana = {
   name: 'Ana',
   email: 'ana@example.com',
   tz: 'Europe/Lisbon',
+  signUpDate: '2039-12-31',
   subscribeToEmails: true,
   deviceTokens: ['token'],
   attributes: { city: 'Lisbon' },

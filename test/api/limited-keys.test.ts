@@ -128,7 +128,10 @@ describe('A limited application key', () => {
   const wrong: readonly (readonly [limits: object, sentence: string])[] = [
     [{ permissions: 'read' }, '`0.permissions` must be an array.'],
     [{ permissions: ['write'] }, '`0.permissions.0` must be one of read, events, identify.'],
-    [{ fields: ['id'] }, '`0.fields.0` must be one of name, email, tz, subscribeToEmails, deviceTokens, attributes, preferences.'],
+    [
+      { fields: ['id'] },
+      '`0.fields.0` must be one of name, email, tz, signUpDate, subscribeToEmails, deviceTokens, attributes, preferences.',
+    ],
     [{ maxEventValue: -1 }, '`0.maxEventValue` must be at least 0.'],
     [{ expires: 'tomorrow' }, '`0.expires` must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z.'],
   ];

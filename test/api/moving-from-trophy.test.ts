@@ -26,12 +26,29 @@ interface HostedUser {
   readonly freezes?: number;
 }
 
-const none = { email: null, name: null, tz: null, deviceTokens: null, subscribeToEmails: true, attributes: {}, control: false };
+const none = {
+  email: null,
+  name: null,
+  tz: null,
+  signUpDate: null,
+  deviceTokens: null,
+  subscribeToEmails: true,
+  attributes: {},
+  control: false,
+};
 const moments = { created: '2025-01-01T00:00:00Z', updated: '2025-06-01T00:00:00Z' };
 /** What the hosted service has of a user, by user id. */
 const hosted: Readonly<Record<string, HostedUser>> = {
   '18': {
-    profile: { ...none, email: 'ana@example.com', name: 'Ana', tz: 'Europe/Lisbon', deviceTokens: ['token'], attributes: { plan: 'pro' } },
+    profile: {
+      ...none,
+      email: 'ana@example.com',
+      name: 'Ana',
+      tz: 'Europe/Lisbon',
+      signUpDate: '2024-02-29',
+      deviceTokens: ['token'],
+      attributes: { plan: 'pro' },
+    },
     notifications: { recap: ['email'], streak_reminder: [] },
     words: 2750,
     points: 320,

@@ -109,7 +109,7 @@ describe('The reference', () => {
   it('is enforced: a response that differs from it fails a test', () => {
     const problems = (status: number, body: unknown): string[] => answerProblems('PUT', '/v1/users/ana?x=1', status, body);
     const dates = { created: '2040-01-02T12:00:00.000Z', updated: '2040-01-02T12:00:00.000Z' };
-    const texts = { id: 'ana', email: null, name: null, tz: null, deviceTokens: null };
+    const texts = { id: 'ana', email: null, name: null, tz: null, signUpDate: null, deviceTokens: null };
     const user = { ...texts, ...dates, subscribeToEmails: true, attributes: {}, control: false };
     expect(problems(200, user)).to.deep.equal([]);
     expect(problems(200, { ...user, mood: 'good' })).to.have.lengthOf(1);

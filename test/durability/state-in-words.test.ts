@@ -274,7 +274,14 @@ describe("A user's state in words", () => {
 
   /** Ana with everything, Ben with next to nothing, and Cleo, who loses a streak and then moves. */
   async function live(): Promise<void> {
-    const ana = { id: 'ana', name: 'Ana', email: 'ana@example.com', tz: 'Europe/Lisbon', attributes: { city: 'Lisbon', plan: 'pro' } };
+    const ana = {
+      id: 'ana',
+      name: 'Ana',
+      email: 'ana@example.com',
+      tz: 'Europe/Lisbon',
+      signUpDate: '2039-12-31',
+      attributes: { city: 'Lisbon', plan: 'pro' },
+    };
     const event = (value: number, device = 'desk') => track(world, 'cards', { user: 'ana', value, attributes: { device } });
     await track(world, 'cards', { user: { ...ana, deviceTokens: ['token'] }, value: 12, attributes: { device: 'phone' } });
     await track(world, 'cards', { user: { id: 'cleo', tz: 'Europe/Lisbon' }, value: 5 });
@@ -340,6 +347,7 @@ describe("A user's state in words", () => {
       ['c', `core${none} settledHour`, '2040-01-06T00:00:00+00:00'],
       ['c', `core${none} settledDay`, '2040-01-06'],
       ['c', `core${none} streakPreferences`, { enabled: true, mode: 'OR', metrics: [{ key: 'minutes', threshold: 20 }] }],
+      ['c', `core${none} signUpDay`, '2039-12-31'],
       ['c', `streaks${none} streakDay`, '2040-01-06'],
       ['c', `streaks${none} freezes`, 1],
       ['c', `streaks${none} earnedUpTo`, '2040-01-06'],

@@ -30,11 +30,12 @@ const whole = {
   name: 'Ana Sá',
   email: 'ana@example.com',
   tz: 'Europe/Lisbon',
+  signUpDate: '2039-12-31',
   subscribeToEmails: true,
   deviceTokens: ['one', 'two'],
   attributes: { city: 'Lisbon', plan: 'pro' },
 };
-const nothing = { name: null, email: null, tz: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
+const nothing = { name: null, email: null, tz: null, signUpDate: null, subscribeToEmails: true, deviceTokens: null, attributes: {} };
 
 /** The users of docs/rules/users.md; what the other files of tests say of users is beyond it. */
 describe('Users', () => {
@@ -47,7 +48,7 @@ describe('Users', () => {
   async function stored(id: string): Promise<unknown> {
     await world.drain();
     const { rows } = await world.pool.query(
-      `select id, name, email, tz, subscribe_to_emails as "subscribeToEmails", device_tokens as "deviceTokens", control, created, updated
+      `select id, name, email, tz, sign_up_date::text as "signUpDate", subscribe_to_emails as "subscribeToEmails", device_tokens as "deviceTokens", control, created, updated
          from users where id = $1`,
       [id],
     );
@@ -137,6 +138,8 @@ describe('Users', () => {
       ['to a name of 1,000 emoji', { name: '🙂'.repeat(1000) }, { name: '🙂'.repeat(1000) }],
       ['the name to an empty one, which is none', { name: '' }, { name: null }],
       ['the name to none', { name: null }, { name: null }],
+      ['the date of signing up', { signUpDate: '2030-02-28' }, { signUpDate: '2030-02-28' }],
+      ['the date of signing up to none', { signUpDate: null }, { signUpDate: null }],
       ['the email address to none', { email: null }, { email: null }],
       ['the email address to none, and to no emails', { email: null, subscribeToEmails: false }, { email: null, subscribeToEmails: false }],
       ['one of several attributes', { attributes: { city: 'Porto' } }, { attributes: { city: 'Porto', plan: 'pro' } }],
@@ -197,6 +200,55 @@ describe('Users', () => {
         expect((await world.get(userPath(id))).status).to.equal(isKnown ? 200 : 404);
       });
     }
+  });
+
+  describe('`signUpDate` is a local date that is not after today in the zone of the user:', () => {
+    // It is 2 January at noon in UTC, and 3 January already in Kiritimati.
+    const rows: readonly (readonly [what: string, sent: Properties, status: 200 | 422, shown: string | null])[] = [
+      ['today', { signUpDate: '2040-01-02' }, 200, '2040-01-02'],
+      ['tomorrow', { signUpDate: '2040-01-03' }, 422, null],
+      ['today, sent together with its zone', { signUpDate: '2040-01-03', tz: 'Pacific/Kiritimati' }, 200, '2040-01-03'],
+      ['the first day', { signUpDate: '0001-01-01' }, 200, '0001-01-01'],
+      ['the day on which Unix time begins', { signUpDate: '1970-01-01' }, 200, '1970-01-01'],
+      ['a date-time, which is its day in UTC', { signUpDate: '2039-05-01T23:30:00-02:00' }, 200, '2039-05-02'],
+      ['a date-time in UTC', { signUpDate: '2039-05-01T23:30:00.123Z' }, 200, '2039-05-01'],
+    ];
+    for (const way of ['PUT /users/{id}', 'PATCH /users/{id}', 'an event'] as const) {
+      for (const [what, sent, status, shown] of rows) {
+        it(`${what}, by ${way}`, async () => {
+          const id = fresh();
+          await ways['POST /users'](world, id, {});
+          const reply = await ways[way](world, id, sent);
+          expect(reply.status).to.equal(status === 200 && way === 'an event' ? 201 : status);
+          expect((await readProfile(world, id)).signUpDate).to.equal(shown);
+          expect(await stored(id)).to.include({ signUpDate: shown });
+        });
+      }
+    }
+
+    it('a new user has none if it is refused', async () => {
+      const id = fresh();
+      for (const way of creating) expect((await ways[way](world, id, { signUpDate: '2040-01-03' })).status).to.equal(422);
+      expect((await world.get(userPath(id))).status).to.equal(404);
+    });
+
+    it('one that a move has put after today may be sent again, and no other', async () => {
+      const id = fresh();
+      await ways['PUT /users/{id}'](world, id, { signUpDate: '2040-01-03', tz: 'Pacific/Kiritimati' });
+      await ways['PUT /users/{id}'](world, id, { tz: 'America/Lima' });
+      const { updated } = await readProfile(world, id);
+      expect((await ways['an event'](world, id, { signUpDate: '2040-01-03' })).status).to.equal(201);
+      expect((await ways['an event'](world, id, { signUpDate: '2040-01-04' })).status).to.equal(422);
+      expect(await readProfile(world, id)).to.include({ signUpDate: '2040-01-03', updated });
+    });
+
+    it('a batch of events does not take one', async () => {
+      const id = fresh();
+      const body = [{ key: 'm', user: { id, signUpDate: '2040-01-01' }, value: 1 }];
+      const reply = await world.request('POST', '/admin/v1/metrics/events', { body });
+      expect([reply.status, reply.headers.get('laurel-ignored-fields')]).to.deep.equal([202, '0.user.signUpDate']);
+      expect((await readProfile(world, id)).signUpDate).to.equal(null);
+    });
   });
 
   describe('`subscribeToEmails: true` (sent, not defaulted) for a user who ends up with no email is a 422, and nothing is stored:', () => {
@@ -328,6 +380,9 @@ describe('Users: when one was created and updated', () => {
       ['PATCH /users/{id}', { attributes: { city: 'Porto' } }, true],
       ['PUT /users/{id}', { tz: null }, true],
       ['PUT /users/{id}', { tz: null }, false],
+      ['PUT /users/{id}', { signUpDate: '2039-12-31' }, false],
+      ['PUT /users/{id}', { signUpDate: null }, true],
+      ['an event', { signUpDate: null }, false],
       ['PUT /users/{id}', { deviceTokens: null }, true],
       ['PUT /users/{id}', { deviceTokens: null }, false],
       ['PUT /users/{id}', { subscribeToEmails: false }, true],

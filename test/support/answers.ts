@@ -52,6 +52,7 @@ export interface Profile {
   readonly name: string | null;
   readonly email: string | null;
   readonly tz: string | null;
+  readonly signUpDate: string | null;
   readonly deviceTokens: readonly string[] | null;
   readonly subscribeToEmails: boolean;
   readonly attributes: Readonly<Record<string, string>>;

@@ -68,7 +68,7 @@ const page = always({ query: { limit: 5, skip: 0 } });
 const application: Readonly<Record<string, Valid>> = {
   users_create: always({ body: { id: 'new', name: 'New', email: 'new@example.com', tz: 'Asia/Tokyo', attributes: { city: 'Kyoto' } } }),
   users_identify: always({ params: { id }, body: { name: 'Ana', email: 'ana@example.com', subscribeToEmails: true, deviceTokens: ['t'] } }),
-  users_update: always({ params: { id }, body: { attributes: { city: 'Lisbon' }, tz: 'Europe/Lisbon' } }),
+  users_update: always({ params: { id }, body: { attributes: { city: 'Lisbon' }, tz: 'Europe/Lisbon', signUpDate: '2039-12-31' } }),
   users_get: always({ params: { id } }),
   metrics_event: always({
     params: { key: 'm' },

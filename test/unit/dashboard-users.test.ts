@@ -249,7 +249,7 @@ describe('The progress of a user', () => {
 });
 
 describe('What an operator does for a user', () => {
-  const user = { name: 'Ana', email: null, tz: 'Europe/Lisbon', subscribeToEmails: true, attributes: { city: 'Lisbon' } };
+  const user = { name: 'Ana', email: null, tz: 'Europe/Lisbon', signUpDate: null, subscribeToEmails: true, attributes: { city: 'Lisbon' } };
 
   it('sends only the properties that were edited', () => {
     const form = formOf(user);
@@ -259,6 +259,7 @@ describe('What an operator does for a user', () => {
       name: 'Ana S.',
       email: 'ana@example.com',
       tz: '',
+      signUpDate: '2039-12-31',
       subscribeToEmails: false,
       attributes: { city: 'Porto', plan: 'pro' },
     };

@@ -119,6 +119,7 @@ describe('The model: users and events', () => {
       email: null,
       name: 'Ana',
       tz: 'Asia/Kathmandu',
+      signUpDate: null,
       deviceTokens: null,
       subscribeToEmails: true,
       control: false,

@@ -7,7 +7,12 @@ import { callersIdSchema } from '../../engine/user-properties.js';
 import { countOf } from '../audit.js';
 import { batch, issueOf, issueSchema } from './requests.js';
 
-const batchEventSchema = eventSchema.extend({ key: z.string(), idempotencyKey: callersIdSchema.optional() });
+/** The contract's `BatchMetricEventUser`, which has no `signUpDate`. */
+const batchEventSchema = eventSchema.extend({
+  key: z.string(),
+  user: eventSchema.shape.user.omit({ signUpDate: true }),
+  idempotencyKey: callersIdSchema.optional(),
+});
 
 /** The contract's `BatchEventsResponse`, with the reasons why events were not counted. */
 const responseSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });

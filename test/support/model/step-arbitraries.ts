@@ -55,6 +55,7 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
       name: rarely(fc.constantFrom('Ana', 'Bo')),
       email: rarely(fc.constant(`${id}@example.com`)),
       tz: tzOf(id, 30),
+      signUpDate: rarely(fc.constantFrom('2024-02-29', '2040-01-02', '2040-01-04', '2040-02-01', null), 30),
       subscribeToEmails: rarely(fc.boolean(), 30),
       deviceTokens: rarely(fc.constantFrom(['token'], ['expo:token', 'a/b "é"'], ['token', 'expo:token'], null), 30),
       attributes: userAttributes,
@@ -62,7 +63,9 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
     .map(sent);
 
 const userInCall: fc.Arbitrary<UserInCall> = userId.chain((id) =>
-  fc.record({ tz: tzOf(id, 10), attributes: userAttributes }).map((properties) => ({ id, ...sent(properties) })),
+  fc
+    .record({ tz: tzOf(id, 10), attributes: userAttributes, signUpDate: rarely(fc.constantFrom('2039-12-31', '2040-01-03'), 60) })
+    .map((properties) => ({ id, ...sent(properties) })),
 );
 
 const value = fc.oneof(

@@ -4,7 +4,7 @@ import type { ConfigDocument } from '../../../src/config/schema/model.js';
 import type { Amount } from './decimal.js';
 import type { SystemState } from './points.js';
 import { newStreaks, type Pause, type PersonalConditions, type Streaks } from './streak-state.js';
-import { instant, isZone, localDay, type Weeks } from './time.js';
+import { dateOf, instant, isZone, localDay, type Weeks } from './time.js';
 import { live, Refused, sentAttributes, type World } from './world.js';
 
 /** What a caller may say of a user. What is left out stays as it is; null clears. */
@@ -12,6 +12,7 @@ export interface UserProperties {
   readonly name?: string | null | undefined;
   readonly email?: string | null | undefined;
   readonly tz?: string | null | undefined;
+  readonly signUpDate?: string | null | undefined;
   readonly subscribeToEmails?: boolean | undefined;
   readonly deviceTokens?: readonly string[] | null | undefined;
   readonly attributes?: Readonly<Record<string, string>> | undefined;
@@ -36,6 +37,8 @@ export interface User {
   name: string | null;
   email: string | null;
   tz: string | null;
+  /** A date, `YYYY-MM-DD`. */
+  signUpDate: string | null;
   /** The default zone, of users without one. */
   defaultZone: string;
   subscribeToEmails: boolean;
@@ -114,6 +117,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     name: null,
     email: null,
     tz: null,
+    signUpDate: null,
     defaultZone,
     subscribeToEmails: true,
     deviceTokens: null,
@@ -154,6 +158,11 @@ export function change(world: World, user: User, properties: UserProperties): vo
   const storesAddress = properties.email === null || properties.subscribeToEmails !== false;
   if (properties.email !== undefined && storesAddress) user.email = properties.email;
   if (properties.tz !== undefined) user.tz = properties.tz;
+  if (properties.signUpDate !== undefined && properties.signUpDate !== user.signUpDate) {
+    const today = dateOf(localDayOf(user, world.now));
+    if (properties.signUpDate !== null && properties.signUpDate > today) throw new Refused(422, 'a user cannot sign up after today');
+    user.signUpDate = properties.signUpDate;
+  }
   if (properties.subscribeToEmails !== undefined) user.subscribeToEmails = properties.subscribeToEmails;
   if (properties.deviceTokens !== undefined) user.deviceTokens = properties.deviceTokens;
   for (const [id, value] of attributes) user.attributes.set(id, value);
@@ -179,10 +188,11 @@ export function takeDevices(world: World, user: User): void {
   }
 }
 
-const profile = ({ name, email, tz, subscribeToEmails, deviceTokens }: User): object => ({
+const profile = ({ name, email, tz, signUpDate, subscribeToEmails, deviceTokens }: User): object => ({
   name,
   email,
   tz,
+  signUpDate,
   subscribeToEmails,
   deviceTokens,
 });

@@ -19,6 +19,7 @@ const fields: readonly (readonly [WritableField, string])[] = [
   ['email', 'Email address'],
   ['tz', 'Time zone'],
   ['subscribeToEmails', 'Subscription to emails'],
+  ['signUpDate', 'Sign-up date'],
   ['deviceTokens', 'Device tokens'],
   ['attributes', 'Attributes'],
   ['preferences', 'Preferences'],

@@ -37,6 +37,7 @@ function EditDialog({ close }: { readonly close: () => void }) {
         placeholder="Europe/Lisbon"
         hint="An IANA time zone. Empty: the default one of the configuration."
       />
+      <TextField label="Signed up" type="date" value={form.signUpDate} onChange={(signUpDate) => change({ signUpDate })} />
       <Field label="Subscribed to emails">
         {({ id }) => (
           <input

@@ -32,13 +32,14 @@ function confirmationFacts(confirmation: EmailConfirmation | undefined): Fact[] 
 }
 
 function factsOf(profile: Profile, confirmation: EmailConfirmation | undefined): Fact[] {
-  const { name, email, subscribeToEmails, tz, deviceTokens, control, created, updated, attributes } = profile;
+  const { name, email, subscribeToEmails, tz, signUpDate, deviceTokens, control, created, updated, attributes } = profile;
   return [
     { title: 'Name', value: name ?? none },
     { title: 'Email', value: email ?? none },
     ...confirmationFacts(confirmation),
     { title: 'Emails', value: subscribeToEmails ? 'subscribed' : 'unsubscribed' },
     { title: 'Time zone', value: tz ?? 'the default one' },
+    { title: 'Signed up', value: signUpDate ?? none },
     { title: 'Devices', value: formatCount(deviceTokens?.length ?? 0, 'device token') },
     { title: 'Control group', value: control ? 'yes' : 'no' },
     { title: 'Created', value: <Moment at={created} /> },

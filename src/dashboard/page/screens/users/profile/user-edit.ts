@@ -7,6 +7,7 @@ export interface UserForm {
   readonly name: string;
   readonly email: string;
   readonly tz: string;
+  readonly signUpDate: string;
   readonly subscribeToEmails: boolean;
   readonly attributes: Readonly<Record<string, string>>;
 }
@@ -14,10 +15,11 @@ export interface UserForm {
 type Shown = Pick<components['schemas']['User'], keyof UserForm>;
 type UserChanges = operations['users_update']['requestBody']['content']['application/json'];
 
-export const formOf = ({ name, email, tz, subscribeToEmails, attributes }: Shown): UserForm => ({
+export const formOf = ({ name, email, tz, signUpDate, subscribeToEmails, attributes }: Shown): UserForm => ({
   name: name ?? '',
   email: email ?? '',
   tz: tz ?? '',
+  signUpDate: signUpDate ?? '',
   subscribeToEmails,
   attributes,
 });
@@ -29,6 +31,7 @@ export function changesOf(user: Shown, form: UserForm): UserChanges {
   if (form.name !== was.name) changes.name = form.name;
   if (form.email !== was.email) changes.email = form.email;
   if (form.tz !== was.tz) changes.tz = form.tz === '' ? null : form.tz;
+  if (form.signUpDate !== was.signUpDate) changes.signUpDate = form.signUpDate === '' ? null : form.signUpDate;
   if (form.subscribeToEmails !== was.subscribeToEmails) changes.subscribeToEmails = form.subscribeToEmails;
   const attributes = Object.entries(form.attributes).filter(([key, value]) => value !== (own(was.attributes, key) ?? ''));
   if (attributes.length > 0) changes.attributes = Object.fromEntries(attributes);
