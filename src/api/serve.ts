@@ -4,6 +4,7 @@ import { idProblem } from '../engine/user-properties.js';
 import { LaurelError } from '../shared/errors.js';
 import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
+import { inTurnsOf } from '../threads/turns.js';
 import { checkCaller, checkFilters, checkUsers, checkWrites, tenantFor } from './auth.js';
 import { parsePart } from './errors.js';
 import { isLongList, parseList, type ParsedBody } from './lists.js';
@@ -154,9 +155,19 @@ export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve 
     const names = ignored.length > 0 ? auditedNames(ignored) : [];
     const respond = (): Promise<RouteResponse> =>
       handle({ services, principal, tenant, params, query, body, idempotencyKey: key, ignoredFields: names });
-    const response = await (route.costly ? options.costly.run(principal.keyId, respond) : respond());
+    const response = await inTurn(respond, { endpoint, principal, costly: options.costly });
     send(context, withWarnings(response, ignored), route);
   };
+}
+
+/** Runs the handler. What it does in threads takes turns with that of other tenants; only the Admin API uses them. */
+function inTurn(
+  respond: () => Promise<RouteResponse>,
+  { endpoint: { api, route }, principal, costly }: { endpoint: Endpoint; principal: Principal; costly: CostlyRequests },
+): Promise<RouteResponse> {
+  if (api !== 'admin') return respond();
+  const owner = { tenant: principal.tenant, usedMs: 0 };
+  return route.costly ? costly.run(principal.keyId, owner, respond) : inTurnsOf(owner, respond);
 }
 
 /** Sends JSON with all of its headers in one call; Koa sends what is not JSON. */

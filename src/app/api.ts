@@ -3,6 +3,7 @@ import { eraseUserKeys } from '../access/key-store.js';
 import { Sessions } from '../access/sessions.js';
 import { CostlyRequests } from '../api/costly.js';
 import { RateLimit } from '../api/middleware.js';
+import { RateLimiter } from '../redis/rate-limiter.js';
 import type { ServeOptions } from '../api/serve.js';
 import type { Services } from '../api/route.js';
 import { createApp } from '../api/router.js';
@@ -74,9 +75,12 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   const { redisPrefix: prefix, rateLimitWindowS: windowS } = settings;
   const limitTo = (counter: 'rate' | 'rate-costly', requests: number): RateLimit | undefined =>
     requests === 0 ? undefined : new RateLimit({ redis, prefix, counter, requests, windowS });
+  const { rateLimitCostlyS: maxS } = settings;
+  const work = { redis, prefix, counter: 'rate-costly-ms', max: maxS * 1_000, windowS } as const;
+  const workLimit = maxS === 0 ? undefined : { limiter: new RateLimiter(work), maxS, windowS };
   const admission = {
     rateLimit: limitTo('rate', settings.rateLimit),
-    costly: new CostlyRequests(limitTo('rate-costly', settings.rateLimitCostly)),
+    costly: new CostlyRequests(limitTo('rate-costly', settings.rateLimitCostly), workLimit),
   };
   const app = createApp({
     services,

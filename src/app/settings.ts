@@ -101,6 +101,8 @@ const variables = z.object({
   /** Requests of one key in a window; 0: unlimited. */
   RATE_LIMIT: wholeNumber(0, 100_000_000, ' (0 for none)').default(0),
   RATE_LIMIT_COSTLY: wholeNumber(0, 100_000_000, ' (0 for none)').default(limits.costlyRequests),
+  /** Seconds that costly requests of one key may take in worker threads in a window; 0: unlimited. */
+  RATE_LIMIT_COSTLY_S: wholeNumber(0, 86_400, ' (0 for none)').default(limits.costlyS),
   RATE_LIMIT_WINDOW_S: wholeNumber(1, 86_400).default(60),
   /** Whether `/dashboard` is served. */
   DASHBOARD: onOrOff('1'),

@@ -44,12 +44,22 @@ export class RateLimiter {
     });
   }
 
-  /** Counts one of a name. Throws a 503 while Redis is away, unless the process counts by itself then. */
-  async count(name: string): Promise<Count> {
+  /** Counts one of a name, or more. Throws a 503 while Redis is away, unless the process counts by itself then. */
+  async count(name: string, many = 1): Promise<Count> {
     try {
-      return countOf(await this.limiter.consume(name), false);
+      return countOf(await this.limiter.consume(name, many), false);
     } catch (error) {
       if (error instanceof RateLimiterRes) return countOf(error, true);
+      throw redisFailure(error, this.redis);
+    }
+  }
+
+  /** The state of a name's window, without counting. Throws a 503 while Redis is away. */
+  async look(name: string): Promise<Count> {
+    try {
+      const found = await this.limiter.get(name);
+      return found ? countOf(found, found.consumedPoints >= this.limiter.points) : { isOver: false, left: this.limiter.points, resetS: 1 };
+    } catch (error) {
       throw redisFailure(error, this.redis);
     }
   }

@@ -40,6 +40,8 @@ export const limits = {
   emailPageUsers: 500,
   /** RATE_LIMIT_COSTLY: requests of one key to costly routes in a window of RATE_LIMIT_WINDOW_S; and those that wait for one of the same key. */
   costlyRequests: 120,
+  /** RATE_LIMIT_COSTLY_S: seconds in worker threads that those of one key may take in such a window. */
+  costlyS: 20,
   maxCostlyWaiting: 10,
   /** Bytes of all request headers together. */
   maxHeaderBytes: 16 * 1024,
@@ -198,6 +200,11 @@ export const limits = {
   maxYamlNodes: 200_000,
   /** Uses of aliases in a configuration file, each of which may expand to a large object. */
   maxYamlAliases: 100,
+  /** Anchors and tags of a configuration file, and its lines without a value: comments and empty ones. A parser takes up to 0.1 ms for each. */
+  maxYamlMarks: 1_000,
+  maxYamlIdleLines: 50_000,
+  /** Errors of YAML after which a file is not read on. */
+  maxYamlErrors: 100,
   /** Attempts of a change that conflicts with concurrent ones. Each attempt lets one writer succeed, so this many can collide. */
   maxApplyAttempts: 20,
   /**

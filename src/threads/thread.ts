@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import pLimit from 'p-limit';
 import { LaurelError } from '../shared/errors.js';
+import { noteTaskMs, Turns } from './turns.js';
 
 /** Functions that a thread runs, by name. Arguments and results are copied between threads. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>;
@@ -43,14 +43,14 @@ function startWorker({ entry, memoryMb }: ThreadOptions): Worker {
 }
 
 /**
- * A worker thread that runs one task at a time, for work that would block the event loop. It starts with the first task, and again after an
+ * A worker thread that runs one task at a time, in turns (turns.ts), for work that would block the event loop. It starts with the first task, and again after an
  * overrun; it does not keep the process running.
  *
  * The limit of memory is a last resort: a single allocation far beyond it aborts the whole process, so tasks bound what they allocate.
  */
 export class Thread<T extends Tasks> {
   private readonly options: ThreadOptions;
-  private readonly inTurn = pLimit(1);
+  private readonly turns = new Turns();
   private worker: Promise<Worker> | undefined;
 
   constructor(options: ThreadOptions) {
@@ -59,13 +59,14 @@ export class Thread<T extends Tasks> {
 
   /** Runs a task. Throws an Overrun, or what the task throws. */
   async run<N extends keyof T & string>(name: N, input: Parameters<T[N]>[0]): Promise<ReturnType<T[N]>> {
-    const reply = await this.inTurn(() => this.send({ name, input }));
+    const reply = await this.turns.run(() => this.send({ name, input }));
     if ('error' in reply) throw reply.error;
     return reply.result as ReturnType<T[N]>;
   }
 
   private async send(order: Order): Promise<Reply> {
     const worker = await (this.worker ??= this.start());
+    const begun = performance.now();
     worker.ref();
     worker.postMessage(order);
     try {
@@ -76,6 +77,7 @@ export class Thread<T extends Tasks> {
       await worker.terminate();
       throw isOverrun(error) ? new Overrun(this.options.overrun, error) : error;
     } finally {
+      noteTaskMs(performance.now() - begun);
       worker.unref();
     }
   }

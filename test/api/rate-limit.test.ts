@@ -103,9 +103,47 @@ describe('The rate limit of costly routes', () => {
   });
 });
 
+describe('The rate limit of costly work', () => {
+  let world: World;
+  let second: Service;
+  before(async () => {
+    world = await startWorld({ config, now: null, settings: { rateLimitCostlyS: 1, rateLimitWindowS: 600 } });
+    second = await startSecond(world);
+  });
+  after(async () => {
+    await second.stop();
+    await world.stop();
+  });
+
+  it('refuses a key whose requests have taken as long in threads, in all processes, and no other key', async () => {
+    const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'busy' }] });
+    const { key, id } = first(batchOf(made).created);
+    const dryRun = (as: string, address = world.address): Promise<Response> =>
+      fetch(`${address}/admin/v1/configuration/dry-run`, {
+        method: 'POST',
+        headers: { 'x-api-key': as, 'content-type': 'application/json' },
+        body: JSON.stringify({ file: config }),
+      });
+    expect((await dryRun(key)).status).to.equal(200);
+    const counter = `${world.settings.redisPrefix}:rate-costly-ms:${id}`;
+    expect(Number(await world.redis.get(counter))).to.be.within(1, 999);
+    await world.redis.set(counter, 1_000, 'KEEPTTL');
+    for (const address of [world.address, second.address!]) {
+      const refused = await dryRun(key, address);
+      expect([refused.status, await refused.json()]).to.deep.equal([
+        429,
+        { error: 'This key may take 1 s of work of this kind in 600 s: retry after the seconds in Retry-After.' },
+      ]);
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(500, 600);
+    }
+    expect((await dryRun(adminKey)).status).to.equal(200);
+  });
+});
+
 describe('Costly requests of one key', () => {
   it('run one at a time in a process, and 10 wait, beside those of other keys', async () => {
     const costly = new CostlyRequests(undefined);
+    const owner = { tenant: null, usedMs: 0 };
     let running = 0;
     let most = 0;
     const ends: (() => void)[] = [];
@@ -116,13 +154,13 @@ describe('Costly requests of one key', () => {
       running -= 1;
       return 'done';
     };
-    const first = costly.run('ana', request);
+    const first = costly.run('ana', owner, request);
     await nextTurn();
-    const waiting = Array.from({ length: limits.maxCostlyWaiting }, () => costly.run('ana', request));
+    const waiting = Array.from({ length: limits.maxCostlyWaiting }, () => costly.run('ana', owner, request));
     await nextTurn();
-    const refused = await costly.run('ana', request).catch((error: unknown) => error);
+    const refused = await costly.run('ana', owner, request).catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(LaurelError).with.property('code', 'too_many_requests');
-    expect(await costly.run('ben', () => Promise.resolve('at once'))).to.equal('at once');
+    expect(await costly.run('ben', owner, () => Promise.resolve('at once'))).to.equal('at once');
     for (let ended = 0; ended <= limits.maxCostlyWaiting; ended += 1) {
       ends[ended]?.();
       await nextTurn();

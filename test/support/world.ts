@@ -156,6 +156,7 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
     logLevel: 'silent',
     postgresPoolSize: 6,
     rateLimitCostly: 0,
+    rateLimitCostlyS: 0,
     webhookAllowPrivate: true,
     shutdownDelayS: 0,
     messages: 'off',

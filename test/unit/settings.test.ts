@@ -63,8 +63,8 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
   ],
   [{ MAX_LEDGER_ENTRIES: '1000' }, { maxLedgerEntries: 1_000 }],
   [
-    { RATE_LIMIT: '600', RATE_LIMIT_COSTLY: '0', RATE_LIMIT_WINDOW_S: '10' },
-    { rateLimit: 600, rateLimitCostly: 0, rateLimitWindowS: 10 },
+    { RATE_LIMIT: '600', RATE_LIMIT_COSTLY: '0', RATE_LIMIT_COSTLY_S: '0', RATE_LIMIT_WINDOW_S: '10' },
+    { rateLimit: 600, rateLimitCostly: 0, rateLimitCostlyS: 0, rateLimitWindowS: 10 },
   ],
   [
     { CORS_ORIGINS: 'https://app.example.com, http://localhost:3000' },

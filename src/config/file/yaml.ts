@@ -1,19 +1,5 @@
 /** YAML with positions: a text as plain values, and the place of each in the text. Independent of what the values mean. */
-import {
-  type Alias,
-  CST,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  parseDocument,
-  Parser,
-  visit,
-} from 'yaml';
+import { type Alias, Composer, CST, type Document, isAlias, isMap, isNode, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml';
 import { limits } from '../../shared/limits.js';
 
 /** Line and column count from 1; a column is a UTF-16 unit, as editors count them. */
@@ -48,30 +34,18 @@ export interface YamlText {
  * are refused. A text with faults has a value all the same if every fault leaves no doubt about the rest (a field given twice).
  */
 export function readYaml(text: string): YamlText {
-  const beyond = beyondLimits(text);
-  if (beyond) return broken(beyond);
-
   const lines = new LineCounter();
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    schema: 'core',
-    resolveKnownTags: false,
-    logLevel: 'error',
-    // The library would compare each key of a map with all others.
-    uniqueKeys: false,
-  });
-  const syntax = [...document.errors, ...document.warnings].map((error) => ({
-    ...position(error.pos[0]),
-    sentence: syntaxSentence(error.code, error.message),
-  }));
+  const read = compose(text, lines);
+  const syntax = [...read.errors, ...read.warnings].map(({ offset, sentence }) => ({ ...position(offset), sentence }));
+  const { document } = read;
+  if (!document) return { ...broken(), faults: syntax };
   const aliases = aliasFaults(document, position);
   const faults = [...syntax, ...repeatedKeys(document, position), ...aliases];
-  if (aliases.length > 0 || document.errors.length > 0) return { ...broken(), faults };
+  if (aliases.length > 0 || read.errors.length > 0) return { ...broken(), faults };
   try {
     const value: unknown = document.toJS({ maxAliasCount: limits.maxYamlAliases });
     const locate = (path: Path, name = false): Position => position(offsetOf(document, path, name));
@@ -131,24 +105,143 @@ const nodeLexemes: ReadonlySet<ReturnType<typeof CST.tokenType>> = new Set([
   'comma',
 ]);
 
-/** Why a text has too many values or is nested too deep, and where; or null. Uses the parser's first stage, which does not recurse or build. */
-function beyondLimits(text: string): YamlFault | null {
-  const parser = new Parser();
-  let nodes = 0;
-  const fault = (sentence: string): YamlFault => {
-    const before = text.slice(0, parser.offset).split('\n');
-    return { line: before.length, column: (before.at(-1) ?? '').length + 1, sentence };
+type LexemeType = ReturnType<typeof CST.tokenType>;
+
+const few = (
+  max: number,
+  sentence: string,
+  ...types: LexemeType[]
+): (readonly [LexemeType, { readonly max: number; readonly sentence: string }])[] => types.map((type) => [type, { max, sentence }]);
+
+/** Lexemes of which a file needs few, and the most of each type that it may have. The library takes up to 0.1 ms for each. */
+const bounded = new Map([
+  ...few(limits.maxYamlAliases, `a file may use at most ${limits.maxYamlAliases} aliases`, 'alias'),
+  ...few(limits.maxYamlMarks, `the file has more than ${limits.maxYamlMarks.toLocaleString('en-US')} anchors or tags`, 'anchor', 'tag'),
+  ...few(
+    limits.maxYamlErrors,
+    `the file has more than ${limits.maxYamlErrors} document markers or directives`,
+    'doc-start',
+    'doc-end',
+    'directive-line',
+  ),
+]);
+
+/** Whether lexemes in a row are wrong whatever is around them: a text after a text in quotes, or a text that begins as none may. */
+class WrongTexts {
+  private last: LexemeType = null;
+  private isBlock = false;
+
+  has(lexeme: string, type: LexemeType, isText: boolean): boolean {
+    const { last } = this;
+    if (type === 'block-scalar-header') this.isBlock = true;
+    if (type !== 'space') this.last = isText ? null : type;
+    if (isText) {
+      const isWrong = !this.isBlock && /^[@`]/.test(lexeme);
+      this.isBlock = false;
+      return isWrong;
+    }
+    const isQuoted = (of: LexemeType): boolean => of === 'single-quoted-scalar' || of === 'double-quoted-scalar';
+    return isQuoted(last) && isQuoted(type);
+  }
+}
+
+interface SyntaxProblem {
+  readonly offset: number;
+  readonly sentence: string;
+}
+
+/** What the library makes of a text: no document if the text is beyond a limit, which is the last of the errors then. */
+interface Composed {
+  readonly document: Document | undefined;
+  readonly errors: readonly SyntaxProblem[];
+  readonly warnings: readonly SyntaxProblem[];
+}
+
+/** How the library reports an error: where it stands, as an offset, a range or a token. */
+type NoteError = (
+  source: number | readonly [number, number] | { readonly offset: number },
+  code: string,
+  message: string,
+  isWarning?: boolean,
+) => void;
+
+/** A text is beyond a limit: what is after the offset is not read. */
+class BeyondLimit extends Error {
+  readonly problem: SyntaxProblem;
+  constructor(offset: number, sentence: string) {
+    super(sentence);
+    this.problem = { offset, sentence };
+  }
+}
+
+/** The tokens of a text. Throws a BeyondLimit, before the stages that recurse and build, whose work grows with what is counted here. */
+function tokensOf(text: string, lines: LineCounter): CST.Token[] {
+  const parser = new Parser(lines.addNewLine);
+  lines.addNewLine(0);
+  const tokens: CST.Token[] = [];
+  const counts = new Map<LexemeType, number>();
+  const wrong = new WrongTexts();
+  let [nodes, ends, errors, isText] = [0, 0, 0, false];
+  const refuseMore = (count: number, max: number, what: string): void => {
+    if (count > max) throw new BeyondLimit(parser.offset, `the file has more than ${max.toLocaleString('en-US')} ${what}`);
+  };
+  const add = (token: CST.Token): void => {
+    if (token.type === 'error') errors += 1;
+    tokens.push(token);
   };
   for (const lexeme of new Lexer().lex(text)) {
-    if (nodeLexemes.has(CST.tokenType(lexeme))) nodes += 1;
-    // The tokens are for the stage that recurses; only how many are open counts here.
-    Array.from(parser.next(lexeme));
-    if (nodes > limits.maxYamlNodes) return fault(`the file has more than ${limits.maxYamlNodes.toLocaleString('en-US')} values`);
+    // A plain text or a block follows the lexeme that announces it, and may begin like anything else.
+    const type = isText ? null : CST.tokenType(lexeme);
+    if (wrong.has(lexeme, type, isText)) errors += 1;
+    isText = type === 'scalar';
+    if (nodeLexemes.has(type)) nodes += 1;
+    if (type === 'newline') ends += 1;
+    const bound = bounded.get(type);
+    if (bound) {
+      const count = (counts.get(type) ?? 0) + 1;
+      counts.set(type, count);
+      if (count > bound.max) throw new BeyondLimit(parser.offset, bound.sentence);
+    }
+    refuseMore(nodes, limits.maxYamlNodes, 'values');
+    refuseMore(ends - nodes, limits.maxYamlIdleLines, 'comments and empty lines');
+    for (const token of parser.next(lexeme)) add(token);
+    refuseMore(errors, limits.maxYamlErrors, moreErrors);
     if (parser.stack.length > limits.maxYamlLevels) {
-      return fault(`objects and lists are nested more than ${limits.maxYamlLevels} levels deep`);
+      throw new BeyondLimit(parser.offset, `objects and lists are nested more than ${limits.maxYamlLevels} levels deep`);
     }
   }
-  return null;
+  for (const token of parser.end()) add(token);
+  return tokens;
+}
+
+const moreErrors = 'errors of YAML: the rest is not read';
+
+/** Reads a text as `parseDocument` of the library does, within limits. */
+function compose(text: string, lines: LineCounter): Composed {
+  const errors: SyntaxProblem[] = [];
+  const warnings: SyntaxProblem[] = [];
+  const note: NoteError = (source, code, message, isWarning) => {
+    const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0];
+    if (errors.length + warnings.length === limits.maxYamlErrors) {
+      throw new BeyondLimit(offset, `the file has more than ${limits.maxYamlErrors} ${moreErrors}`);
+    }
+    (isWarning === true ? warnings : errors).push({ offset, sentence: syntaxSentence(code, message) });
+  };
+  try {
+    const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false, logLevel: 'error', uniqueKeys: false });
+    // Private in the library's types. Its own handler makes an Error of each, with a stack, which takes most of the time of a bad text.
+    Reflect.set(composer, 'onError', note);
+    const [document, second] = composer.compose(tokensOf(text, lines), true, text.length);
+    if (second) errors.push({ offset: second.range[0], sentence: syntaxSentence('MULTIPLE_DOCS', '') });
+    const unexpected = (document?.errors ?? []).map(({ pos, code, message }) => ({
+      offset: pos[0],
+      sentence: syntaxSentence(code, message),
+    }));
+    return { document, errors: [...errors, ...unexpected], warnings };
+  } catch (error) {
+    if (!(error instanceof BeyondLimit)) throw error;
+    return { document: undefined, errors: [...errors, error.problem], warnings };
+  }
 }
 
 function syntaxSentence(code: string, message: string): string {
@@ -180,18 +273,12 @@ function repeatedKeys(document: Document, position: (offset: number) => Position
   return faults;
 }
 
-/** Aliases of nothing, of an object that they are part of, and too many of them. */
+/** Aliases of nothing, and of an object that they are part of. */
 function aliasFaults(document: Document, position: (offset: number) => Position): YamlFault[] {
   const faults: YamlFault[] = [];
-  let count = 0;
   visit(document, {
     Alias(_key, alias: Alias, ancestors) {
-      count += 1;
       const at = position(alias.range?.[0] ?? 0);
-      if (count > limits.maxYamlAliases) {
-        faults.push({ ...at, sentence: `a file may use at most ${limits.maxYamlAliases} aliases` });
-        return visit.BREAK;
-      }
       const target = alias.resolve(document);
       if (!target) faults.push({ ...at, sentence: `there is no anchor &${alias.source} before this alias` });
       else if (ancestors.some((ancestor) => ancestor === target))
