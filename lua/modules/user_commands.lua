@@ -80,7 +80,8 @@ command.of_user('setPreferences', UPDATE, function(tx, args, position)
   return { outcome.ok, cmsgpack.pack(users.profile(tx)) }
 end)
 
--- Removes a device token that its provider no longer accepts, in all spellings, and keeps every other one. An unknown user or token is no error.
+-- Removes a device token that its provider no longer accepts, in all spellings, and keeps every other one. An unknown user or token is no
+-- error.
 -- Arguments: user, entryId, token. Replies: ok and 1 if the user had the token, else 0.
 command.of_user('removeDeviceToken', { writes = true }, function(tx, args, position)
   local stored = tx.exists and users.property(tx, field.deviceTokens)
