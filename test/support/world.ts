@@ -164,6 +164,15 @@ async function settingsOf(databaseUrl: string, options: WorldOptions): Promise<S
   };
 }
 
+/** The last errors that services of this process have logged, for the message of a test that gets a 500. */
+const faults: string[] = [];
+const faultsKept = 3;
+
+function noteFault(line: string): void {
+  faults.push(line);
+  faults.splice(0, faults.length - faultsKept);
+}
+
 async function send(address: string, method: string, path: string, { body, raw, headers, key }: RequestOptions): Promise<Reply> {
   const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(address + path, {
@@ -174,7 +183,11 @@ async function send(address: string, method: string, path: string, { body, raw, 
   const text = await response.text();
   const isJson = response.headers.get('content-type')?.includes('json') === true;
   const answered = text === '' ? undefined : isJson ? (JSON.parse(text) as unknown) : text;
-  holdToReference(method, path, response.status, answered);
+  try {
+    holdToReference(method, path, response.status, answered);
+  } catch (error) {
+    throw response.status === 500 ? new Error(`${(error as Error).message}\n${faults.join('')}`, { cause: error }) : error;
+  }
   return { status: response.status, headers: response.headers, body: answered };
 }
 
@@ -257,7 +270,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const started = await settingsOf(database.url, options);
   // Another service on these stores uses the active configuration.
   const settings = { ...started, config: options.config === undefined ? null : started.config };
-  const log = options.log ?? pino({ level: 'silent' });
+  const log = options.log ?? pino({ level: 'error' }, { write: noteFault });
   const service = await startService(
     { settings: started, log, print: () => undefined, overrides: options.overrides ?? {} },
     options.roles ?? { api: true, worker: true },
