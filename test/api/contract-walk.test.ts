@@ -47,8 +47,8 @@ describe('Every operation of the contract', () => {
     );
     expect(absent.map(({ operation }) => operation.id).sort()).to.deep.equal([...notBuilt.operations].sort());
     for (const { base, operation } of absent) {
-      const { status, body } = await world.request(operation.method, base + operation.path, {});
-      expect([operation.id, status, body]).to.deep.equal([
+      const reply = await world.request(operation.method, base + operation.path, {});
+      expect([operation.id, reply.status, reply.body]).to.deep.equal([
         operation.id,
         404,
         { error: `There is nothing at ${operation.method} ${base}${operation.path}.` },
