@@ -129,7 +129,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
         },
       }),
     );
-    await context.engine.open(named.no);
+    await openRestored(context, named.no);
     printRestored(print, named, restored);
     if (restored) await noteRestored(context, named, restored);
     return true;
@@ -141,6 +141,12 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
         'Run laurel restore again to resume; a worker with AUTO_RESTORE=1 resumes by itself.',
     );
   }
+}
+
+/** Opens a restored partition. A worker that has noticed the loss too holds it closed until it finds that there is nothing left to restore. */
+async function openRestored({ engine }: Context, tenant: number): Promise<void> {
+  while ((await engine.compare(tenant)).offset.isRestoring) await delay(limits.reconcileRetryMs);
+  await engine.open(tenant);
 }
 
 const optionsOf = (
