@@ -216,7 +216,7 @@ const decided: Readonly<Record<ListName, readonly [changes: string, stays: strin
   ],
   boosts: ['name start end multiplier rounding userId userAttributes', ''],
   achievements: [
-    'name description badge status userAttributes metricValue eventAttributes streakLength achievementKeys',
+    'name description badge status userAttributes metricValue eventAttributes streakLength achievementKeys anniversaryYears',
     'trigger metricKey',
   ],
   leaderboards: [

@@ -205,7 +205,7 @@ describe('The progress of a user', () => {
   };
   const done: Goal = { ...goal, id: 'd', name: 'Done', achievedAt: '2026-01-01T00:00:00.000Z' };
   const standing = standingOf(
-    { attributes: { city: 'Paris' } },
+    { attributes: { city: 'Paris' }, signUpDate: '2024-02-29' },
     { achievements: [goal, done], metrics: [{ id: 'm', current: 40 }], streakLength: 3 },
   );
 
@@ -223,6 +223,10 @@ describe('The progress of a user', () => {
     const filtered = progressOf({ ...goal, eventAttributes: [{ key: 'device', value: 'phone' }] }, standing);
     expect(filtered).to.include({ share: null, text: '100 Cards in events with device = phone' });
     expect(progressOf({ ...goal, trigger: 'api' }, standing).share).to.equal(null);
+    const anniversary: Goal = { ...goal, trigger: 'anniversary', anniversaryYears: 2 };
+    expect(progressOf(anniversary, standing)).to.include({ share: null, text: '2 years after 2024-02-29' });
+    const unknown = progressOf(anniversary, { ...standing, signUpDate: null });
+    expect(unknown.text).to.equal('2 years after the sign-up date, which the user lacks');
   });
 
   it('names the attributes that stand in the way', () => {
