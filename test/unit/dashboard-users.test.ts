@@ -108,7 +108,7 @@ describe('The timeline of a user', () => {
     idempotencyKey: null,
     awards: [],
   });
-  const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' = 'metric'): Entry => ({
+  const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' | 'anniversary' = 'metric'): Entry => ({
     type: 'achievement',
     at,
     achievement: { ...ref(key), badgeUrl: null, trigger },
@@ -164,6 +164,8 @@ describe('The timeline of a user', () => {
     ];
     expect(shown(withCall)).to.deep.equal(['2026-03-01 all called a>first']);
     expect(shown([achievement('all', at, 'achievement'), event('a', at, '2026-03-01')])).to.deep.equal(['2026-03-01 a>all']);
+    const withAnniversary = [achievement('all', at, 'achievement'), achievement('year', at, 'anniversary'), event('a', at, '2026-03-01')];
+    expect(shown(withAnniversary)).to.deep.equal(['2026-03-01 all year a']);
   });
 
   it('has times of the user, and a range of whole local days, also where clocks change', () => {
