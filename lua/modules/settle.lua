@@ -167,8 +167,8 @@ local function settled_day(tx)
   return tx.core[core.settledDay] or tx.created_day
 end
 
--- When to look at the user's next anniversary. Offsets of zones are known some days ahead: one that is further off is looked at again on
--- the day before.
+-- When to look at the user's next anniversary: on the day before, if that is to come. The offset of the zone may not be known yet for a day
+-- that is years away.
 local function next_anniversary(tx)
   local day = achievements.next_anniversary(tx, settled_day(tx), math.huge)
   return day and time.day_start(tx, transaction.zone(tx), day > tx.day + 1 and day - 1 or day)

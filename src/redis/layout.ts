@@ -39,7 +39,7 @@ export const userLayouts = {
     'segment',
     /** The first day that is numbered by the configured weeks, where `weekStart` has changed since; days before it by the other weeks. */
     'weeksFrom',
-    /** When the user last moved between time zones, of users with time triggers or anniversaries: nothing of a day is dated before it. In ms since 1970. */
+    /** When the user last moved between time zones, of users to whom days bring something: none of that is dated before it. In milliseconds since 1970. */
     'movedAt',
     /** The local date on which the user signed up, in days since 1970-01-01. */
     'signUpDay',
