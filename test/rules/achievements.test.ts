@@ -133,11 +133,7 @@ describe('Achievements', () => {
     },
     {
       rule: 'when clocks show another time than when it was noted',
-      lines: [
-        ' | ana is tz=NY signUpDate=2039-07-04 |',
-        '07-04 03:59 | nothing | completions 0',
-        '07-04 04:00 | nothing | completions 1',
-      ],
+      lines: [' | ana is tz=NY signUpDate=2039-07-04 |', '07-04 03:59 | nothing | completions 0', '07-04 04:00 | nothing | completions 1'],
     },
     {
       rule: 'of 29 February, on the 28th in common years',
@@ -224,10 +220,7 @@ describe('Achievements', () => {
     },
     {
       rule: 'east into the day: with the move',
-      lines: [
-        ' | ana is tz=HI signUpDate=2039-01-04 |',
-        '01-03 20:00 | ana moves to KI | has a1; achieved 01-03T20:00:00.000Z; told a1',
-      ],
+      lines: [' | ana is tz=HI signUpDate=2039-01-04 |', '01-03 20:00 | ana moves to KI | has a1; achieved 01-03T20:00:00.000Z; told a1'],
     },
     {
       rule: 'east over the day: with the move',
@@ -284,11 +277,7 @@ describe('Achievements', () => {
       },
       {
         rule: 'a date that is cleared brings nothing',
-        lines: [
-          ' | ana is signUpDate=2039-01-05 |',
-          '01-04 12:00 | ana is signUpDate=- | has -',
-          '01-06 12:00 | nothing | ana has -',
-        ],
+        lines: [' | ana is signUpDate=2039-01-05 |', '01-04 12:00 | ana is signUpDate=- | has -', '01-06 12:00 | nothing | ana has -'],
       },
       {
         rule: 'filters that do not match then are not looked at again',

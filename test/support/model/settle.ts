@@ -16,8 +16,7 @@ import type { World } from './world.js';
  */
 export function settle(world: World, user: User, now: number): Change[] {
   const changes: Change[] = [];
-  const next = (): number | undefined =>
-    nextAnniversary(world.config, user, { after: user.paidThrough, last: localDayOf(user, now) });
+  const next = (): number | undefined => nextAnniversary(world.config, user, { after: user.paidThrough, last: localDayOf(user, now) });
   for (let day = next(); day !== undefined; day = next()) changes.push(...celebrate(world, user, day));
   return [...changes, ...settleUntil(world, user, now)];
 }
