@@ -47,9 +47,18 @@ export const preferencesShape = z
   .meta({ id: 'Preferences' });
 export type PreferencesResponse = z.infer<typeof preferencesShape>;
 
+/** The instant that was asked for last: most of those of one response are the same, and a Date takes a microsecond to write one. */
+let lastMs = 0;
+let lastInstant = new Date(lastMs).toISOString();
+
 /** Milliseconds since 1970 as an ISO 8601 instant. */
 export function instant(ms: number | string): string {
-  return new Date(Number(ms)).toISOString();
+  const at = Number(ms);
+  if (at !== lastMs) {
+    lastInstant = new Date(at).toISOString();
+    lastMs = at;
+  }
+  return lastInstant;
 }
 
 /** A user as the APIs show it, from the fields of the user's hash. Values of archived attributes are kept but not shown. */
