@@ -142,11 +142,12 @@ local function lose(tx, all, at)
   tx.streak_changed = true
 end
 
--- Notes what became of a period, with the length that the streak now has.
-local function note(tx, frequency, period, how)
+-- Notes what became of a period, with the length that the streak now has, and when it was reset in the period.
+local function note(tx, frequency, period, how, reset_at)
   local periods = tx.periods
   -- Layout `periodFact`.
-  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how, frequency == tx.plan.streaks.frequency }
+  local is_shown = frequency == tx.plan.streaks.frequency
+  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how, is_shown, reset_at }
 end
 
 -- Takes one streak over the periods that have passed without an extension.
@@ -253,6 +254,11 @@ local function is_met(conditions, counts)
   return conditions.mode == 'AND'
 end
 
+-- Whether a streak can be extended in a period: it has not been yet, or it was reset since.
+local function is_open(all, at, period)
+  return period > all[at + LAST] or all[at + LENGTH] == 0
+end
+
 local function extend(tx, frequency, all, current)
   local at = base_of[frequency]
   if all[at + LENGTH] == 0 then
@@ -294,7 +300,7 @@ function streaks.count(tx, metric_key, value)
     end
     local counts = all[at + COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
-    if is_condition and current > all[at + LAST] and is_met(conditions, counts) then
+    if is_condition and is_open(all, at, current) and is_met(conditions, counts) then
       extend(tx, frequencies[i], all, current)
     end
   end
@@ -307,7 +313,7 @@ local function reevaluate(tx, all)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
     local current = period_of(tx, all, frequency, all[DAY])
-    if all[at + COUNTED] == current and current > all[at + LAST] and is_met(conditions, all[at + COUNTS] or {}) then
+    if all[at + COUNTED] == current and is_open(all, at, current) and is_met(conditions, all[at + COUNTS] or {}) then
       extend(tx, frequency, all, current)
       tx.streaks_counted = true
     end
@@ -439,17 +445,34 @@ function streaks.restore(tx)
   elseif all[shown + LENGTH] > all[shown + LOST_LENGTH] then
     return outcome.longerStreak
   end
-  local current = period_of(tx, all, tx.plan.streaks.frequency, all[DAY])
-  if all[shown + LENGTH] == 0 or all[shown + LAST] ~= current then
+  local frequency, before = tx.plan.streaks.frequency, all[shown + LENGTH]
+  local current = period_of(tx, all, frequency, all[DAY])
+  -- Without a streak, it was reset in a period that it had been extended in: that is true again.
+  local is_extended = all[shown + LAST] == current
+  if not is_extended then
     all[shown + LAST] = current - 1
   end
-  local before = all[shown + LENGTH]
   all[shown + LENGTH], all[shown + STARTED] = all[shown + LOST_LENGTH], all[shown + LOST_STARTED]
   all[shown + LOST_LENGTH], all[shown + LOST_STARTED] = 0, NONE
   if all[shown + LENGTH] ~= before then
-    note(tx, tx.plan.streaks.frequency, all[shown + LAST], 'restored')
+    note(tx, frequency, all[shown + LAST], is_extended and before == 0 and 'extended' or 'restored')
   end
   tx.streak_changed, tx.streaks_settled = true, true
+end
+
+-- Ends the shown streak, as a missed period would. LAST stays, so a restore knows whether the current period was extended. Returns nil, or
+-- the outcome that refuses it.
+function streaks.reset(tx)
+  local all, shown = shown_of(tx)
+  if not all then
+    return outcome.streaksDisabled
+  elseif all[shown + LENGTH] == 0 then
+    return outcome.noStreak
+  end
+  local frequency = tx.plan.streaks.frequency
+  lose(tx, all, shown)
+  note(tx, frequency, period_of(tx, all, frequency, all[DAY]), 'lost', tx.now)
+  tx.streaks_settled = true
 end
 
 -- One more freeze, beyond the maximum that is earned if need be; false when the user holds as many as can be held.

@@ -1,5 +1,5 @@
--- Commands about one user that are no events: identify, complete an achievement, preferences, device tokens, freezes, pauses, restore a
--- streak.
+-- Commands about one user that are no events: identify, complete an achievement, preferences, device tokens, freezes, pauses, restore or
+-- reset a streak.
 local contract = require('contract')
 local achievements = require('achievements')
 local command = require('command')
@@ -146,14 +146,22 @@ command.of_user('removePause', UPDATE, function(tx, args, position)
   return commit_pauses(tx, args[position.entryId])
 end)
 
+local function change_streak(name, change)
+  command.of_user(name, UPDATE, function(tx, args, position)
+    local streak_before = streaks.length(tx)
+    local refused = change(tx)
+    if refused then
+      return { refused }
+    end
+    settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streak_before)
+    return OK
+  end)
+end
+
 -- Restores the shown streak to the length at which it was last lost.
 -- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, nothingToRestore, longerStreak.
-command.of_user('restoreStreak', UPDATE, function(tx, args, position)
-  local streak_before = streaks.length(tx)
-  local refused = streaks.restore(tx)
-  if refused then
-    return { refused }
-  end
-  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streak_before)
-  return OK
-end)
+change_streak('restoreStreak', streaks.restore)
+
+-- Ends the shown streak.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noStreak.
+change_streak('resetStreak', streaks.reset)

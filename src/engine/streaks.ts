@@ -109,6 +109,7 @@ const sentences: Readonly<Record<number, string>> = {
   [outcomes.noFreeze]: 'The user has no freeze.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
   [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
+  [outcomes.noStreak]: 'The user has no streak.',
   [outcomes.longerStreak]: 'The running streak is longer than the one that the user lost last: a restore would shorten it.',
   [outcomes.pauseTooEarly]: "A pause must not start before today's date in the user's time zone.",
 };
@@ -136,6 +137,14 @@ export async function takeFreeze(engine: Engine, tenant: number, user: string): 
 export async function restoreStreak(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
   const entryId = randomUUID();
   return itemResult((await engine.call(tenant, 'restoreStreak', () => ({ args: { user, entryId } }))).outcome);
+}
+
+/** Ends the current streak of a user. For a user without one there is nothing to do, which is a warning. */
+export async function resetStreak(engine: Engine, tenant: number, user: string): Promise<ItemResult | { readonly warning: string }> {
+  const entryId = randomUUID();
+  const { outcome } = await engine.call(tenant, 'resetStreak', () => ({ args: { user, entryId } }));
+  const problem = itemResult(outcome);
+  return outcome === outcomes.noStreak && problem !== undefined ? { warning: problem } : problem;
 }
 
 /** Pauses a user's streak on local dates, both inclusive. Returns the pause's id, or why there is none. */

@@ -24,6 +24,8 @@ export interface StreakPeriod {
   readonly period: number;
   readonly length: number;
   readonly how: string;
+  /** When the streak was last reset in the period. */
+  readonly resetAt: Date | null;
 }
 
 /** A user in the streak rankings. */
@@ -169,7 +171,7 @@ export class HistoryReader {
   ): Promise<StreakPeriod[]> {
     return this.rows<StreakPeriod>({
       name: 'streak-periods',
-      text: `select period, length, how from streak_periods
+      text: `select period, length, how, reset_at as "resetAt" from streak_periods
           where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5`,
       values: [tenant, user, frequency, first, last],
     });

@@ -56,6 +56,8 @@ export interface StreakRow {
   readonly period: number;
   readonly length: number;
   readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost';
+  /** When the streak was last reset in the period. */
+  readonly resetAt: Date | null;
 }
 
 export type TimelineRow = EventRow | AwardRow | AchievementRow | StreakRow;
@@ -175,7 +177,7 @@ const achievementsQuery = `
    order by at desc, achievement desc limit $6`;
 
 const periodsQuery = `
-  select 'streak' as type, period, length, how from streak_periods
+  select 'streak' as type, period, length, how, reset_at as "resetAt" from streak_periods
    where tenant = $1 and user_id = $2 and frequency = $3 and period >= $4 and period < $5
    order by period desc limit $6`;
 

@@ -204,7 +204,10 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
   if (entry.pauses) batch.pauses.set(user, { entry, fact: entry.pauses });
   for (const fact of entry.periods ?? []) {
     // Restoring a streak restores its length, but not the missed periods.
-    if (fact.how !== 'restored') batch.periods.set(`${fact.frequency}:${fact.period}:${user}`, { entry, fact });
+    if (fact.how === 'restored') continue;
+    const key = `${fact.frequency}:${fact.period}:${user}`;
+    const resetAt = fact.resetAt ?? batch.periods.get(key)?.fact.resetAt;
+    batch.periods.set(key, { entry, fact: resetAt === undefined ? fact : { ...fact, resetAt } });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
   collectState(batch.state, entry);

@@ -71,7 +71,7 @@ interface EntryBase {
   readonly back?: true;
 }
 
-/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost; or restored. */
+/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost, by a reset too; or restored. */
 export interface PeriodFact {
   readonly frequency: Frequency;
   /** Counted from 1970 (docs/rules/time.md). */
@@ -80,6 +80,8 @@ export interface PeriodFact {
   readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost' | 'restored';
   /** Whether it is of the frequency that was configured, and so of the streak that responses show. */
   readonly isShown?: true;
+  /** When the streak was reset in the period, in milliseconds since 1970. */
+  readonly resetAt?: number;
 }
 
 /** Local days since 1970-01-01, both inclusive. */
@@ -177,8 +179,8 @@ export interface EventEntry extends EntryBase {
 
 /**
  * Another change of a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call (`completion`), a
- * freeze, a pause or a restore (`streak`), entered into an object that became active (`activation`); or a user lost devices to another one, whose
- * entry follows and is committed in the same transaction (`handover`).
+ * freeze, a pause, a restore or a reset (`streak`), entered into an object that became active (`activation`); or a user lost devices to another
+ * one, whose entry follows and is committed in the same transaction (`handover`).
  */
 export interface UserEntry extends EntryBase {
   readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation' | 'handover';

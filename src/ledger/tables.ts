@@ -221,8 +221,13 @@ export const streakPeriods: Table<UserFact<PeriodFact>> = {
     { name: 'period', type: 'integer', value: ({ fact }) => fact.period },
     { name: 'length', type: 'integer', value: ({ fact }) => fact.length },
     { name: 'how', type: 'text', value: ({ fact }) => fact.how },
+    { name: 'reset_at', type: 'moment', value: ({ fact }) => fact.resetAt ?? null },
   ],
-  conflict: { key: ['user_id', 'frequency', 'period'] },
+  conflict: {
+    key: ['user_id', 'frequency', 'period'],
+    // What becomes of the period afterwards leaves it.
+    assign: { reset_at: 'coalesce(excluded.reset_at, streak_periods.reset_at)' },
+  },
 };
 
 export const leaderboardEntries: Table<PlacedParticipant> = {

@@ -172,6 +172,7 @@ export const outcomes = {
   /** The pause starts before the user's local date. */
   pauseTooEarly: 33,
   noFreeze: 34,
+  noStreak: 36,
   /** `track`: the configuration refuses the event, and its key has not been used. */
   refused: 35,
   /** The patch has a `signUpDate` after the user's local day. */
@@ -257,6 +258,7 @@ export const functions = {
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],
   restoreStreak: [...context, 'user', 'entryId'],
+  resetStreak: [...context, 'user', 'entryId'],
   /**
    * Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again.
    * A user whose number on a board is at most `since` gets `seq`, or the next one where it is empty. With `ranks` 1, notes the ranks that the user

@@ -42,6 +42,7 @@ const periodShape = z.object({
     .optional()
     .meta({ description: 'Present where freezes are configured or the user holds one, and where one was used.' }),
   usedPause: z.boolean(),
+  resetAt: instantShape.optional().meta({ description: 'When an operator last reset the streak in this period; absent if none did.' }),
 });
 export type StreakPeriodResponse = z.infer<typeof periodShape>;
 
@@ -116,6 +117,7 @@ export function eventStreak(config: ActiveConfig, fact: StreakFact | undefined):
 export interface PeriodRow {
   readonly length: number;
   readonly how: string;
+  readonly resetAt: Date | null;
 }
 
 /** The last `count` periods up to the current one, oldest first; one without a row had no streak (docs/rules/streaks.md). */
@@ -138,6 +140,7 @@ export function historyResponse(
       length: row?.how === 'lost' ? 0 : (row?.length ?? 0),
       ...(usedFreeze || showsFreezes(config, fact) ? { usedFreeze } : {}),
       usedPause: row?.how === 'pause',
+      ...(row?.resetAt ? { resetAt: row.resetAt.toISOString() } : {}),
     };
   });
 }

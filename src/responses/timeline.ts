@@ -67,6 +67,7 @@ const streakEntryShape = z
     how: z
       .enum(['extended', 'freeze', 'pause', 'move', 'lost'])
       .meta({ description: 'What the period did to the streak; `move`: it was covered by a move between time zones.' }),
+    resetAt: instantShape.optional().meta({ description: 'When an operator last reset the streak in the period; absent if none did.' }),
   })
   .meta({ id: 'TimelineStreak' });
 
@@ -130,9 +131,10 @@ function achievementOf(config: ActiveConfig, row: AchievementRow): Entry {
   return { type: row.type, at: row.at.toISOString(), achievement: { ...refOf(achievement), badgeUrl, trigger } };
 }
 
-function periodEntry({ document: { streaks, settings } }: ActiveConfig, { type, period, length, how }: StreakRow): Entry {
+function periodEntry({ document: { streaks, settings } }: ActiveConfig, { type, period, length, how, resetAt }: StreakRow): Entry {
   const { frequency } = streaks;
-  return { type, at: null, date: dayToDate(firstDayOf(frequency, period, weekShiftOf(settings))), frequency, length, how };
+  const date = dayToDate(firstDayOf(frequency, period, weekShiftOf(settings)));
+  return { type, at: null, date, frequency, length, how, ...(resetAt ? { resetAt: resetAt.toISOString() } : {}) };
 }
 
 /** A page of a user's timeline. */

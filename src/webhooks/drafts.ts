@@ -55,7 +55,7 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
 
 /**
  * Freezes are earned before they are used; but freezes that remain after a streak was lost were earned later. A new streak can start in the entry that
- * lost the old one (docs/rules/streaks.md). Time extends no streak: where a settled user's streak is extended, the conditions have changed, which is silent.
+ * lost the old one (docs/rules/streaks.md). Only an event extends a streak: in other entries the conditions have changed, or it is restored, which is silent.
  * The frequency is that of the entry: the configuration may have another one by now.
  */
 function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = [], freezes: earned }: EntryOfUser, emit: Emit): void {
@@ -73,7 +73,7 @@ function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = 
   for (const { frequency } of lost) emit('streak.lost', () => ({ length: streakPlace(streaks, frequency, 'lostLength') }));
   if (isLost && freezes > 0) emitEarned();
   const extension = shown.find(({ how }) => how === 'extended');
-  if (!extension || entryKind === 'settle') return;
+  if (!extension || entryKind !== 'event') return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
   const { frequency } = extension;
   emit(kind, () => ({ streak: baseStreak(config, storedStreak(config, streaks, frequency, true), frequency) }));

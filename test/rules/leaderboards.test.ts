@@ -94,6 +94,18 @@ describe('Leaderboards', () => {
       ],
     },
     {
+      rule: 'a reset streak leaves the board at once, and a new one of the same day joins it as the last of its length',
+      given: { streaks: {}, boards: [board({ rankBy: 'streak' })] },
+      lines: [
+        ' | ana cards 1 |',
+        ' | bo cards 1 | board ana 1, bo 1',
+        ' | ana resets the streak | board bo 1',
+        ' | ana cards 1 | rank - > 2; board bo 1, ana 1',
+        ' | ana resets the streak | board bo 1',
+        ' | ana restores the streak | board bo 1, ana 1',
+      ],
+    },
+    {
       rule: 'a streak of the frequency that is configured',
       given: { streaks: {}, boards: [board({ rankBy: 'streak' })] },
       lines: [

@@ -132,6 +132,27 @@ describe('Statuses', () => {
         expect(await send(refused)).to.deep.equal([200, [0]]);
       });
     }
+
+    it('but 200 for resets of streaks, where a user without one is a warning and an unknown user an error', async () => {
+      await track(loser, 'cards', { user: 'runs', value: 1 });
+      const reset = async (...ids: string[]): Promise<unknown[]> => {
+        const { status, body } = await loser.request('POST', '/admin/v1/streaks/reset', { body: { users: ids.map((id) => ({ id })) } });
+        const { resetUsers, issues } = body as { resetUsers: string[]; issues: { userId: string; severity: string; level: string }[] };
+        return [status, resetUsers, ...issues.map(({ userId, severity, level }) => [userId, severity, level])];
+      };
+      expect(await reset('nobody', 'runs', 'runs')).to.deep.equal([
+        200,
+        ['runs'],
+        ['nobody', 'error', 'error'],
+        ['runs', 'warning', 'warning'],
+      ]);
+      expect(await reset('runs')).to.deep.equal([200, [], ['runs', 'warning', 'warning']]);
+      for (const users of [[], Array.from({ length: 101 }, () => ({ id: 'runs' })), [{}]]) {
+        const reply = await loser.request('POST', '/admin/v1/streaks/reset', { body: { users } });
+        expect(reply.status).to.equal(422);
+        expectSentence(reply);
+      }
+    });
     it('POST /application-api-keys', async () => {
       const send = async (count: number): Promise<number> =>
         (await loser.request('POST', '/admin/v1/application-api-keys', { body: Array(count).fill({ userId: 'ana' }) })).status;

@@ -506,6 +506,157 @@ describe('Streaks', () => {
     },
   ]);
 
+  says('Reset ends the streak of the configured frequency at once, as a missed period would.', { known: ['ana'], streaks: {} }, [
+    {
+      rule: 'in a period that was extended: an event on the same day starts a new one',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-03 13:00 | ana resets the streak | streak 0; expires -; started -; extendedAt -; history 1 0r',
+        '01-03 14:00 | ana cards 1 | extended yes; streak 1; started 01-03; expires 01-04; history 1 1r',
+        '01-03 15:00 | ana cards 1 | extended no; streak 1',
+        '01-04 12:00 | ana cards 1 | streak 2; history 1 1r 2',
+      ],
+    },
+    {
+      rule: 'in one that was not',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana resets the streak | streak 0; history 1 0r',
+        '01-04 12:00 | ana cards 1 | streak 1; started 01-04; history 1 0r 1',
+      ],
+    },
+    {
+      rule: 'the counts of the period stay, so the next event that counts starts a new one',
+      given: { streaks: { conditions: { cards: 5 } } },
+      lines: [
+        '01-02 12:00 | ana cards 5 | streak 1',
+        '01-02 12:00 | ana resets the streak | streak 0',
+        '01-02 12:00 | ana pages 5 | streak 0',
+        '01-02 12:00 | ana cards 1 | streak 1',
+      ],
+    },
+    {
+      rule: 'so do conditions that are changed',
+      lines: [
+        '01-02 12:00 | ana cards 3 | streak 1',
+        '01-02 12:00 | ana resets the streak | streak 0',
+        '01-02 13:00 | operator: conditions cards 2 | streak 1',
+      ],
+    },
+    {
+      rule: 'the other frequencies go on',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | ana resets the streak | streak 0',
+        '01-02 12:00 | operator: frequency weekly | streak 1; history 0 1',
+        '01-09 12:00 | ana resets the streak | streak 0; history 1 0r',
+        '01-10 12:00 | ana cards 1 | streak 1; started 01-09; history 1 1r',
+      ],
+    },
+    {
+      rule: 'without a streak there is nothing to do, and what was lost before stays',
+      lines: [
+        ' | unknown resets the streak | refused 422',
+        '01-02 12:00 | ana resets the streak | refused 422; streak 0; history 0',
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-05 12:00 | ana resets the streak | refused 422; streak 0; history 1 0 0 0',
+        '01-05 12:00 | ana restores the streak | streak 1',
+      ],
+    },
+    {
+      rule: 'while streaks are not enabled, it is an issue',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | operator: streaks off | streak 0',
+        '01-02 12:00 | ana resets the streak | refused 422',
+        '01-02 12:00 | operator: streaks on | streak 1',
+      ],
+    },
+    {
+      rule: 'a restore on the same day brings all of it back',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-03 13:00 | ana resets the streak | streak 0',
+        '01-03 14:00 | ana restores the streak | streak 2; started 01-02; expires 01-04; extendedAt 01-03T12:00:00.000Z; history 1 2r',
+        '01-03 15:00 | ana cards 1 | extended no; streak 2',
+        '01-04 12:00 | ana cards 1 | streak 3; history 1 2r 3',
+      ],
+    },
+    {
+      rule: 'a day that was not extended still has to be',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana resets the streak | streak 0',
+        '01-03 12:00 | ana restores the streak | streak 1; expires 01-03; history 1 0r',
+        '01-04 00:00 | nothing | streak 0; history 1 0r 0',
+      ],
+    },
+    {
+      rule: 'a freeze that covers the period then leaves that it was reset in it',
+      given: { streaks: { freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana resets the streak | streak 0; freezes 1',
+        '01-03 12:00 | ana restores the streak | streak 1',
+        '01-04 00:00 | nothing | streak 1; freezes 0; history 1 1fr 0',
+      ],
+    },
+    {
+      rule: 'a restore on a later day leaves the days between as they are',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 13:00 | ana resets the streak | streak 0',
+        '01-04 12:00 | ana restores the streak | streak 1; started 01-02; expires 01-04; history 0r 0 0',
+        '01-04 13:00 | ana cards 1 | streak 2; history 0r 0 2',
+      ],
+    },
+    {
+      rule: 'of two resets, a restore undoes the last one',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana cards 1 | streak 2',
+        '01-03 12:00 | ana resets the streak | streak 0',
+        '01-03 12:00 | ana cards 1 | streak 1',
+        '01-03 12:00 | ana resets the streak | streak 0',
+        '01-03 12:00 | ana restores the streak | streak 1; started 01-03; history 1 1r',
+        '01-03 12:00 | ana restores the streak | refused 422; streak 1',
+      ],
+    },
+    {
+      rule: 'a pause stays, and covers a new streak',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        ' | ana pauses 01-02 to 01-04 |',
+        '01-03 12:00 | ana resets the streak | streak 0; pauses 01-02..01-04; history 1 0r',
+        '01-03 13:00 | ana cards 1 | streak 1',
+        '01-05 12:00 | ana cards 1 | streak 2; history 1 1r 1p 2',
+      ],
+    },
+    {
+      rule: 'a grace ends with it: the streak that a restore brings back has to be kept in the new zone',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        '01-02 12:00 | ana moves to NZ | streak 1',
+        '01-03 12:00 | ana resets the streak | streak 0',
+        '01-03 12:00 | ana restores the streak | streak 1; expires 01-04',
+        '01-04 12:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: '`streak.lost` goes out, and `streak.started` for a new one; a restore is silent',
+      lines: [
+        '01-02 12:00 | ana cards 1 | told streak.started 1',
+        '01-03 12:00 | ana cards 1 | told streak.started 1, streak.extended 2',
+        '01-03 12:00 | ana resets the streak | told streak.started 1, streak.extended 2, streak.lost 2',
+        '01-03 12:00 | ana restores the streak | told streak.started 1, streak.extended 2, streak.lost 2',
+        '01-03 12:00 | ana resets the streak |',
+        '01-03 12:00 | ana cards 1 | told streak.started 1, streak.extended 2, streak.lost 2, streak.lost 2, streak.started 1',
+      ],
+    },
+  ]);
+
   says('When `weekStart` changes, the week that is running ends as it would have.', { streaks: { frequency: 'weekly' } }, [
     {
       rule: 'for those who have one, and not for who comes later',

@@ -67,6 +67,7 @@ interface Entry {
   readonly value?: number;
   readonly length?: number;
   readonly how?: string;
+  readonly resetAt?: string;
   readonly achievement?: Ref & { readonly badgeUrl: string | null; readonly trigger: string };
   readonly awards?: readonly TimelineAward[];
   readonly trigger?: TimelineAward['trigger'];
@@ -208,6 +209,26 @@ describe('The timeline of a user', () => {
       expect(await types()).to.deep.equal(['event', 'streak']);
       await host.configure(configText({ metrics: config.metrics, streaks: { ...config.streaks, enabled: false } }));
       expect(await types()).to.deep.equal(['event']);
+    } finally {
+      await host.stop();
+    }
+  });
+
+  it('has when a streak was reset in a period, also once the period is extended again', async () => {
+    const host = await startWorld({ config: configText({ metrics: config.metrics, streaks: config.streaks }) });
+    const streaks = async (): Promise<unknown[]> =>
+      (await readAll(host, 'cy', 10)).filter(({ type }) => type === 'streak').map((entry) => [inShort(entry), entry.resetAt]);
+    try {
+      await track(host, 'cards', { user: 'cy', value: 1 });
+      await host.setClock('2040-01-03T10:00:00Z');
+      await track(host, 'cards', { user: 'cy', value: 1 });
+      const first = ['2040-01-02 streak extended 1', undefined];
+      expect(await streaks()).to.deep.equal([['2040-01-03 streak extended 2', undefined], first]);
+      await host.setClock('2040-01-03T11:00:00Z');
+      bodyOf(await host.request('POST', '/admin/v1/streaks/reset', { body: { users: [{ id: 'cy' }] } }), 200);
+      expect(await streaks()).to.deep.equal([['2040-01-03 streak lost 0', '2040-01-03T11:00:00.000Z'], first]);
+      await track(host, 'cards', { user: 'cy', value: 1 });
+      expect(await streaks()).to.deep.equal([['2040-01-03 streak extended 1', '2040-01-03T11:00:00.000Z'], first]);
     } finally {
       await host.stop();
     }

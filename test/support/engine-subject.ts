@@ -12,7 +12,16 @@ import { Engine } from '../../src/engine/engine.js';
 import { summariseLevels } from '../../src/engine/points.js';
 import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
-import { addPause, grantFreeze, rankStreaks, readStreak, removePause, restoreStreak, takeFreeze } from '../../src/engine/streaks.js';
+import {
+  addPause,
+  grantFreeze,
+  rankStreaks,
+  readStreak,
+  removePause,
+  resetStreak,
+  restoreStreak,
+  takeFreeze,
+} from '../../src/engine/streaks.js';
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
@@ -117,7 +126,7 @@ function checked<T extends ModelProperties>(properties: T): T & UserProperties {
 }
 
 /** An issue of the Admin API counts as a 422. */
-const item = (problem: string | undefined): Answer => ({ status: problem === undefined ? 200 : 422 });
+const item = (problem: unknown): Answer => ({ status: problem === undefined ? 200 : 422 });
 
 interface Tools extends Stores {
   readonly database: TestDatabase;
@@ -203,6 +212,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     },
     deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
     restoreStreak: async (user) => item(await restoreStreak(engine, tenant, user)),
+    resetStreak: async (user) => item(await resetStreak(engine, tenant, user)),
     deleteUser: async (user) => {
       const { status } = await answered(() => tools.deletion.run(tenant, user, commandAuthor));
       return { status };

@@ -147,6 +147,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) pauses (\S+) to (\S+)$/, pause],
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
   [/^(\S+) switches streaks (on|off)$/, ({ subject }, user = '', to) => subject.setStreakPreferences(user, { enabled: to === 'on' })],
+  [/^(\S+) resets the streak$/, ({ subject }, user = '') => subject.resetStreak(user)],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],
   [
     /^(\S+) completes (\S+)(?: (.+))?$/,

@@ -83,9 +83,14 @@ const keysOf = (list: readonly Keyed[]): string => orDash(list.map(({ key }) => 
 const dated = ({ awarded, date }: AwardRow): string => `${short(date).slice(0, 11).replace('T', ' ')} ${awarded}`;
 const amounts = (awards: readonly AwardRow[] | undefined): string => orDash(awards?.map(({ awarded }) => awarded).join(' '));
 
-/** `2` is the length after a period, `2f` and `2p` one that a freeze or a pause has covered. */
+/** `2` is the length after a period, `2f` and `2p` one that a freeze or a pause has covered, `2r` one in which the streak was reset. */
 const periods = ({ streakHistory }: StreakBlock): string =>
-  streakHistory.map(({ length, usedFreeze, usedPause }) => `${length}${usedFreeze === true ? 'f' : ''}${usedPause ? 'p' : ''}`).join(' ');
+  streakHistory
+    .map(
+      ({ length, usedFreeze, usedPause, resetAt }) =>
+        `${length}${usedFreeze === true ? 'f' : ''}${usedPause ? 'p' : ''}${resetAt ? 'r' : ''}`,
+    )
+    .join(' ');
 
 const views: Readonly<Record<string, View>> = {
   /** The length. */
@@ -116,6 +121,11 @@ const views: Readonly<Record<string, View>> = {
   },
   /** As many of the last periods as are expected. */
   history: async (look) => periods(await streak(look, look.expected.split(' ').length)),
+  /** The webhooks about the streak so far. */
+  told: async ({ scene, user }) => {
+    const sent = bodyOf<{ kind: string; about: unknown }[]>(await scene.subject.webhooks(user));
+    return orDash(sent.flatMap(({ kind, about }) => (kind.startsWith('streak.') ? [`${kind} ${String(about)}`] : [])).join(', '));
+  },
   pauses: async (look) =>
     orDash(
       (await streak(look)).pauses

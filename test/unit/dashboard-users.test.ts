@@ -184,6 +184,8 @@ describe('The timeline of a user', () => {
     expect(streakSentence(streak)).to.equal('A freeze kept the streak at 1 week');
     expect(streakSentence({ ...streak, length: 3, how: 'extended' })).to.equal('Streak extended to 3 weeks');
     expect(streakSentence({ ...streak, length: 0, how: 'lost' })).to.equal('Streak lost');
+    const resetAt = '2026-03-01T12:00:00.000Z';
+    expect(streakSentence({ ...streak, length: 0, how: 'lost', resetAt })).to.equal('Streak lost (reset by an operator)');
     const boosts = [{ id: 'b', key: null, name: 'Birthday', multiplier: 2 }];
     expect([boostsSentence(award), boostsSentence({ ...award, boosts })]).to.deep.equal([undefined, '× 2 Birthday']);
   });

@@ -47,34 +47,37 @@ export const batchResponses = <T extends z.ZodType>(response: T): { 200: T; 201:
 export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
 
 /** The issue of an item by its index in the batch. */
-export const issueOf = (index: number, named: Pick<Issue, 'id' | 'userId'>, message: string): Issue => ({
+export const issueOf = (
+  index: number,
+  named: Pick<Issue, 'id' | 'userId'>,
+  message: string,
+  severity: Issue['severity'] = 'error',
+): Issue => ({
   index,
   ...named,
-  severity: 'error',
+  severity,
   message,
-  level: 'error',
+  level: severity,
   reason: message,
 });
 
 /** A warning about an item that did not fail by it. */
-export const warningOf = (index: number, message: string): Issue => ({
-  index,
-  severity: 'warning',
-  message,
-  level: 'warning',
-  reason: message,
-});
+export const warningOf = (index: number, message: string): Issue => issueOf(index, {}, message, 'warning');
 
-/** Processes the items of a batch in order. An item that fails becomes an issue, and the others are still processed. */
+/**
+ * Processes the items of a batch in order. An item that fails becomes an issue, and so does one with nothing to do, as a warning; the others are still
+ * processed.
+ */
 export async function eachItem<T>(
   items: readonly T[],
-  act: (item: T) => Promise<string | undefined>,
+  act: (item: T) => Promise<string | { readonly warning: string } | undefined>,
   name: (item: T) => Pick<Issue, 'id' | 'userId'>,
 ): Promise<Issue[]> {
   const issues: Issue[] = [];
   for (const [index, item] of items.entries()) {
-    const message = await act(item);
-    if (message !== undefined) issues.push(issueOf(index, name(item), message));
+    const found = await act(item);
+    if (typeof found === 'string') issues.push(issueOf(index, name(item), found));
+    else if (found) issues.push(issueOf(index, name(item), found.warning, 'warning'));
   }
   return issues;
 }

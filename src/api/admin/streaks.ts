@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addPause, grantFreeze, removePause, restoreStreak, takeFreeze } from '../../engine/streaks.js';
+import { addPause, grantFreeze, removePause, resetStreak, restoreStreak, takeFreeze } from '../../engine/streaks.js';
 import { countOf } from '../audit.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
@@ -127,6 +127,34 @@ export const streakAdminRoutes: readonly Route[] = [
         ({ id }) => ({ userId: id }),
       );
       return { status: batchStatus(restoredUsers.length), body: { restoredUsers, issues } };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/streaks/reset',
+    operation: 'admin_streaks_reset',
+    description:
+      'Ends the current streak at once, also in a period in which it was extended. A restore brings it back. A user who has no ' +
+      'streak is an issue of severity `warning`.',
+    responses: { 200: z.object({ resetUsers: z.array(z.string()), issues }) },
+    summary: "Reset users' streaks",
+    audit: ({ response }) => {
+      const users = (response as { resetUsers: string[] }).resetUsers;
+      return countOf(users.length, 'streak', 'reset', users);
+    },
+    body: z.object({ users: batch(z.object({ id: idSchema })) }),
+    handle: async ({ services, tenant, body }) => {
+      const resetUsers: string[] = [];
+      const issues = await eachItem(
+        body.users,
+        async ({ id }) => {
+          const problem = await resetStreak(services.engine, tenant, id);
+          if (problem === undefined) resetUsers.push(id);
+          return problem;
+        },
+        ({ id }) => ({ userId: id }),
+      );
+      return { status: 200, body: { resetUsers, issues } };
     },
   }),
 ];

@@ -68,7 +68,12 @@ export interface StreakBlock {
   readonly maxFreezes?: number;
   /** A moment in reads. */
   readonly extended?: boolean | string | null;
-  readonly streakHistory: readonly { readonly length: number; readonly usedFreeze?: boolean; readonly usedPause: boolean }[];
+  readonly streakHistory: readonly {
+    readonly length: number;
+    readonly usedFreeze?: boolean;
+    readonly usedPause: boolean;
+    readonly resetAt?: string;
+  }[];
   readonly pauses: readonly object[];
 }
 

@@ -61,6 +61,7 @@ export type Step =
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
+  | { readonly do: 'reset'; readonly userId: string }
   | { readonly do: 'delete'; readonly userId: string }
   /** A new version of the configuration. Some users are read just before it, some just after. */
   | ({ readonly do: 'configure' } & Version)
@@ -198,6 +199,9 @@ class Run {
         return;
       case 'restore':
         await this.ask(['restoreStreak', step.userId]);
+        return;
+      case 'reset':
+        await this.ask(['resetStreak', step.userId]);
         return;
       case 'delete':
         if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);

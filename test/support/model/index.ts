@@ -146,6 +146,12 @@ export class Model implements Operations {
     });
   }
 
+  resetStreak(userId: string): Answer {
+    return this.administer(userId, (user) => {
+      enterChanges(this.world, user, [streaks.reset(this.world, user)]);
+    });
+  }
+
   deleteUser(id: string): Answer {
     return this.answer(() => {
       const isNamed = this.named.delete(id);

@@ -17,10 +17,12 @@ export interface PersonalConditions {
 }
 
 /** How a period went. Periods without one were not kept. */
-interface Kept {
+export interface Kept {
   readonly length: number;
   readonly usedFreeze: boolean;
   readonly usedPause: boolean;
+  /** When it was last reset in the period. */
+  readonly resetAt?: string;
 }
 
 export interface Streak {

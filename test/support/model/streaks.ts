@@ -1,8 +1,8 @@
-/** Rules "Streaks": counting, extending, missing, freezes, moving between zones, restoring. Answers are streak-answers.ts. */
+/** Rules "Streaks": counting, extending, missing, freezes, moving between zones, restoring, resetting. Answers are streak-answers.ts. */
 import { add, amount, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
-import { dayOf, firstDayOf, frequencies, lastDayOf, periodOf, startOfDay, type Frequency, type Weeks } from './time.js';
-import type { Pause, PersonalConditions } from './streak-state.js';
+import { dayOf, firstDayOf, frequencies, instant, lastDayOf, periodOf, startOfDay, type Frequency, type Weeks } from './time.js';
+import type { Kept, Pause, PersonalConditions, Streak } from './streak-state.js';
 import { localDayOf, reach, zoneOf, type User } from './users.js';
 import { live, Refused, type World } from './world.js';
 
@@ -44,6 +44,11 @@ function changeOf(world: World, user: User, frequency: Frequency, before: number
   return { source, moment, after: amount(length), gain: amount(length - before), isChanged: true, sequence: reach(world, user, source) };
 }
 
+/** Enters how a period went. That the streak was reset in it stays. */
+function keep(streak: Streak, period: number, kept: Partial<Kept> & Pick<Kept, 'length'>): void {
+  streak.history.set(period, { ...streak.history.get(period), usedFreeze: false, usedPause: false, ...kept });
+}
+
 /** Rule "Extending", for each of the three streaks. Returns what it changed. */
 export function extend(world: World, user: User): Change[] {
   return frequencies.flatMap((frequency) => {
@@ -55,14 +60,14 @@ export function extend(world: World, user: User): Change[] {
     const before = streak.length;
     // Only a grace lets periods between be open still: they are covered silently.
     for (let period = (streak.last ?? current) + 1; before > 0 && period < current; period += 1) {
-      streak.history.set(period, { length: before, usedFreeze: false, usedPause: false });
+      keep(streak, period, { length: before });
     }
     if (before === 0) streak.started = current;
     streak.length = before + 1;
     streak.last = current;
     streak.extended = { period: current, at: world.now };
     streak.grace = -Infinity;
-    streak.history.set(current, { length: streak.length, usedFreeze: false, usedPause: false });
+    keep(streak, current, { length: streak.length });
     return [changeOf(world, user, frequency, before, world.now)];
   });
 }
@@ -124,7 +129,7 @@ function miss(world: World, user: User, { frequency, period, at }: Missed): Chan
   if (usedFreeze) user.freezes -= 1;
   if (usedPause || usedFreeze) {
     streak.last = period;
-    streak.history.set(period, { length, usedFreeze, usedPause });
+    keep(streak, period, { length, usedFreeze, usedPause });
     return [];
   }
   streak.lost = { length, started };
@@ -170,7 +175,7 @@ export function resume(user: User, now: number, weeks: Weeks): void {
     if (streak.length === 0 || streak.last === null) continue;
     for (let period = streak.last + 1; period < periodOf(frequency, user.day, weeks); period += 1) {
       streak.last = period;
-      streak.history.set(period, { length: streak.length, usedFreeze: false, usedPause: false });
+      keep(streak, period, { length: streak.length });
     }
   }
 }
@@ -230,7 +235,28 @@ export function restore(world: World, user: User): Change[] {
   const current = currentPeriod(world, user, frequency);
   streak.length = streak.lost.length;
   streak.started = streak.lost.started;
-  streak.last = streak.extended?.period === current ? current : current - 1;
+  const isExtended = streak.extended?.period === current;
+  streak.last = isExtended ? current : current - 1;
   streak.lost = null;
+  // A reset in the same period is undone there too.
+  if (isExtended && before === 0) keep(streak, current, { length: streak.length });
   return streak.length === before ? [] : [changeOf(world, user, frequency, before, world.now)];
+}
+
+/** Rule "Reset", for the configured frequency. Returns what it changed. */
+export function reset(world: World, user: User): Change {
+  checkEnabled(world);
+  const { frequency } = world.config.streaks;
+  const streak = user.streaks[frequency];
+  const { length, started, last } = streak;
+  if (length === 0) throw new Refused(422, 'there is no streak');
+  const current = currentPeriod(world, user, frequency);
+  streak.lost = { length, started };
+  streak.length = 0;
+  // The period counts as not extended.
+  streak.last = Math.min(last ?? current, current - 1);
+  streak.grace = -Infinity;
+  keep(streak, current, { length: 0, resetAt: instant(world.now) });
+  user.webhooks.push({ kind: 'streak.lost', about: length });
+  return changeOf(world, user, frequency, length, world.now);
 }

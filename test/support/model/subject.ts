@@ -58,6 +58,8 @@ export interface Operations {
   deletePause(pauseId: string): Answer;
   /** 200, 422. Without a body. */
   restoreStreak(userId: string): Answer;
+  /** 200, 422 (also where there is no streak). Without a body. */
+  resetStreak(userId: string): Answer;
 
   /** 200, 404. Without a body. */
   deleteUser(id: string): Answer;

@@ -15,6 +15,7 @@ export function StreakActions() {
       <Change verb="Take a freeze">{(close) => <TakeDialog close={close} />}</Change>
       <Change verb="Pause">{(close) => <PauseDialog close={close} />}</Change>
       <Change verb="Restore">{(close) => <RestoreDialog close={close} />}</Change>
+      <Change verb="Reset">{(close) => <ResetDialog close={close} />}</Change>
     </>
   );
 }
@@ -81,6 +82,22 @@ function RestoreDialog({ close }: DialogProps) {
   return (
     <UserChangeDialog title="Restore the streak" confirm="Restore the streak" close={close} change={restore}>
       <p>The streak gets back the length that it had when it was last lost. A running streak that is longer stays as it is.</p>
+    </UserChangeDialog>
+  );
+}
+
+function ResetDialog({ close }: DialogProps) {
+  const { api } = useScope();
+  const { id } = useUser().profile;
+  const reset = async (): Promise<string> => {
+    wholeBatch(await api.admin.POST('/streaks/reset', { body: { users: [{ id }] } }));
+    return 'The streak is reset.';
+  };
+  return (
+    <UserChangeDialog title="Reset the streak" confirm="Reset the streak" isDangerous close={close} change={reset}>
+      <p>
+        The streak ends at once, even if it was extended today. The user can start a new one in the same period. A restore brings it back.
+      </p>
     </UserChangeDialog>
   );
 }

@@ -113,7 +113,10 @@ export function daysOf(entries: readonly Entry[], zone: string): Day[] {
 }
 
 /** What a streak entry says. */
-export function streakSentence({ how, length, frequency }: StreakEntry): string {
+export const streakSentence = (entry: StreakEntry): string =>
+  `${periodSentence(entry)}${entry.resetAt === undefined ? '' : ' (reset by an operator)'}`;
+
+function periodSentence({ how, length, frequency }: StreakEntry): string {
   const unit = { daily: 'day', weekly: 'week', monthly: 'month' }[frequency];
   const streak = `${length} ${unit}${length === 1 ? '' : 's'}`;
   switch (how) {
