@@ -67,8 +67,8 @@ describe('The audit log', () => {
       await admin('DELETE', `/metrics?ids=${id}`);
       await admin('PATCH', '/streak-settings', { freezes: { initial: 1, maximum: 3 } });
       await admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ana' }, { userId: 'ben' }] });
-      await world.request('POST', '/v1/metrics/m/event', { body: { user: { id: 'ben' }, value: 1 } });
-      await admin('POST', '/streaks/reset', { users: [{ id: 'ana' }, { id: 'ben' }] });
+      await world.request('POST', '/v1/metrics/m/event', { body: { user: { id: 'cora' }, value: 1 } });
+      await admin('POST', '/streaks/reset', { users: [{ id: 'ana' }, { id: 'cora' }] });
       await admin('POST', '/application-api-keys', [{ userId: 'ana' }]);
       await create('/tenants', { customerId: 'acme', name: 'Acme' });
     });
@@ -81,7 +81,7 @@ describe('The audit log', () => {
       ['admin_metrics_delete', `1 deleted: ${metric}`, [], version + 3],
       ['admin_streak_settings_update', 'Change streak settings', [], version + 4],
       ['admin_streaks_freezes_create', '2 streak freezes given', ['ana', 'ben'], null],
-      ['admin_streaks_reset', '1 streak reset', ['ben'], null],
+      ['admin_streaks_reset', '1 streak reset', ['cora'], null],
       ['admin_application_api_keys_create', `1 created: ${ofUser}`, ['ana'], null],
       ['admin_tenants_create', '1 created: Acme', [], null],
     ]);
