@@ -15,7 +15,7 @@ export function achievementDefinition(achievement: Achievement): string {
   const { userAttributes } = achievement;
   switch (achievement.trigger) {
     case 'metric':
-      return definitionOf([achievement.metricValue, achievement.eventAttributes, userAttributes]);
+      return definitionOf([achievement.metricId, achievement.metricValue, achievement.eventAttributes, userAttributes]);
     case 'streak':
       return definitionOf([achievement.streakLength, userAttributes]);
     case 'achievement':

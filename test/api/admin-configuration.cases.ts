@@ -395,7 +395,7 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ name: 'A week, kept', trigger: 'api' }, { key: 'a-week-kept-2' }],
       [{ name: 'Both', trigger: 'achievement', achievementIds: [achievement] }, { key: 'both' }],
     ],
-    update: () => [
+    update: ({ metric, other, achievement }) => [
       [
         { status: 'locked', metricValue: 12 },
         { status: 'locked', metricValue: 12, name: 'Ten' },
@@ -404,6 +404,23 @@ export const rows: Readonly<Record<string, Row>> = {
         { status: 'active', description: null },
         { status: 'active', description: null },
       ],
+      [
+        { trigger: 'streak', streakLength: 3, badge: null, userAttributes: null, eventAttributes: null },
+        { streakLength: 3, badge: null, userAttributes: [], metricId: undefined, metricValue: undefined, eventAttributes: undefined },
+      ],
+      [
+        { trigger: 'api', key: 'renamed' },
+        { trigger: 'api', key: 'renamed', name: 'Ten', streakLength: undefined },
+      ],
+      [
+        { trigger: 'achievement', achievementIds: [achievement] },
+        { trigger: 'achievement', achievementIds: [achievement], key: 'renamed' },
+      ],
+      [
+        { trigger: 'metric', metricId: metric, metricValue: 5, key: 'ten' },
+        { metricId: metric, metricValue: 5, eventAttributes: [], key: 'ten', status: 'active', achievementIds: undefined },
+      ],
+      [{ metricId: other }, { metricId: other, metricValue: 5 }],
     ],
     refused: [[{ metricValue: 0 }, /`0.metricValue` must be a number above 0/]],
     issues: ({ metric }) => [
@@ -413,10 +430,12 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ name: 'X', trigger: 'achievement', achievementIds: [] }, /must name at least one achievement/],
       [{ name: 'X', trigger: 'achievement', achievementIds: [nobody] }, /no achievement with the id/],
     ],
-    bad: ({ other }) => [
+    bad: () => [
       [{ status: 'inactive' }, /cannot become inactive again/],
-      [{ trigger: 'api' }, /its trigger metric cannot change/],
-      [{ metricId: other }, /its metric "cards" cannot change/],
+      [{ trigger: 'streak' }, /streakLength is required with trigger: streak/],
+      [{ trigger: 'api', metricValue: 6 }, /metricValue is not allowed with trigger: api/],
+      [{ metricId: nobody }, /no metric with the id/],
+      [{ key: 'both' }, /"both" already exists/],
     ],
   },
 };

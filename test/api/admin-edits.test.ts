@@ -224,6 +224,35 @@ describe('A change through the Admin API', () => {
     expect(issues.map(({ index, message }) => [index, message])).to.deep.equal([[1, 'Metric "a" already exists: choose another key.']]);
   });
 
+  it('gives an achievement another key, under which it is completed from then on', async () => {
+    const [id = '', other = ''] = await create(
+      '/achievements',
+      { name: 'Welcome', key: 'welcome', trigger: 'api', status: 'active' },
+      { name: 'Old', key: 'old', trigger: 'api', status: 'active' },
+    );
+    const complete = async (key: string, user: string): Promise<number> =>
+      (await world.request('POST', `/v1/achievements/${key}/complete`, { body: { user: { id: user } } })).status;
+    expect(await complete('welcome', 'ana')).to.equal(201);
+    expect((await send('PATCH', '/achievements', [{ id, key: 'hello' }])).updated[0]).to.include({ id, key: 'hello' });
+    expect([await complete('welcome', 'ben'), await complete('hello', 'ben'), await complete('hello', 'ana')]).to.deep.equal([
+      404, 201, 422,
+    ]);
+
+    await send('DELETE', `/achievements?ids=${other}`);
+    const { updated, issues } = await send('PATCH', '/achievements', [{ id, key: 'old' }]);
+    expect(updated).to.deep.equal([]);
+    expect(issues.map(({ message }) => message)).to.deep.equal(['Achievement "old" is deleted but keeps its key: choose another key.']);
+    expect(await create('/achievements', { name: 'Welcome', key: 'welcome', trigger: 'api' })).not.to.include(id);
+  });
+
+  it('tells of each id of a deletion that is none of an achievement', async () => {
+    const [id = ''] = await create('/achievements', { name: 'Welcome', trigger: 'api' });
+    const { deleted, issues } = await send('DELETE', `/achievements?ids=welcome,${id}`);
+    expect(deleted).to.deep.equal([{ id }]);
+    expect(issues).to.have.length(1);
+    expect(issues[0]).to.include({ index: 0, id: 'welcome', message: 'There is no achievement with the id "welcome".' });
+  });
+
   it('loses no event and doubles none while events come in', async () => {
     const metric = await idOf('/metrics', 'cards');
     const [system = ''] = await create('/points', { name: 'XP', key: 'xp', triggers: [triggerBy(metric, 1)] });

@@ -54,7 +54,7 @@ const files = ((): fc.Arbitrary<string> => {
       )
       .map(([fields, by]) => ({ ...fields, ...by })),
   );
-  /** Each key mostly has the kind that it has to keep. */
+  /** Each key mostly has one kind. */
   const kinds: Readonly<Record<string, object>> = {
     a: { trigger: 'metric', metricKey: 'a', metricValue: 1.5 },
     b: { trigger: 'achievement', achievementKeys: ['a'] },
@@ -107,7 +107,7 @@ const everyObject = (document: ConfigDocument): ConfigObject[] => [
   ...document.leaderboards,
 ];
 
-/** What leaderboards and achievements keep. */
+/** What leaderboards keep. */
 const keptByBoards = [
   'rankBy',
   'metricId',
@@ -119,7 +119,6 @@ const keptByBoards = [
   'runUnit',
   'runInterval',
 ];
-const keptByAchievements = ['trigger', 'metricId'];
 
 /** The objects that came back although they may not, or changed in what they keep. */
 function broken(before: ReadonlyMap<string, ConfigObject>, now: ReadonlyMap<string, ConfigObject>): string[] {
@@ -127,13 +126,11 @@ function broken(before: ReadonlyMap<string, ConfigObject>, now: ReadonlyMap<stri
     JSON.stringify(fields.map((field) => Reflect.get(object ?? {}, field) as unknown));
   return [...before].flatMap(([id, was]) => {
     const is = now.get(id);
-    if ('rankBy' in was) {
-      const cameBack = was.archived && is?.archived === false;
-      const changed =
-        Reflect.get(was, 'status') === 'active' && kept(was, [...keptByBoards, 'status']) !== kept(is, [...keptByBoards, 'status']);
-      return cameBack || changed ? [`leaderboard ${was.key}`] : [];
-    }
-    return 'trigger' in was && kept(was, keptByAchievements) !== kept(is, keptByAchievements) ? [`achievement ${was.key}`] : [];
+    if (!('rankBy' in was)) return [];
+    const cameBack = was.archived && is?.archived === false;
+    const changed =
+      Reflect.get(was, 'status') === 'active' && kept(was, [...keptByBoards, 'status']) !== kept(is, [...keptByBoards, 'status']);
+    return cameBack || changed ? [`leaderboard ${was.key}`] : [];
   });
 }
 

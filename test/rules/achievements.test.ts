@@ -224,4 +224,119 @@ describe('Achievements', () => {
       lines: [' | ana cards 7 | completed -', ' | operator: achievement a1 at 5 | ana has a1'],
     },
   ]);
+
+  says('Another trigger or metric: what is completed stays, and users who qualify by the new one complete it silently.', {}, [
+    {
+      rule: 'from a metric to streaks, with the composites that follow',
+      given: { streaks: {}, achievements: [cards(5), needs('a1')] },
+      lines: [
+        ' | ana cards 5 | completed a1 a2',
+        ' | bo cards 1 | completed -',
+        '01-03 12:00 | bo cards 1 | streak 2; completed -',
+        ' | operator: achievement a1 is by streak | ana has a1 a2; bo has a1 a2; completions 2',
+        ' | nothing | ana achieved 01-02T12:00:00.000Z 01-02T12:00:00.000Z; bo achieved 01-03T12:00:00.000Z 01-03T12:00:00.000Z',
+        ' | carl cards 9 | completed -',
+        '01-04 12:00 | carl cards 1 | streak 2; completed a1 a2',
+        ' | ana cards 9 | completed -; metric -',
+      ],
+    },
+    {
+      rule: 'from streaks to a metric, without the points of its completion',
+      given: {
+        streaks: {},
+        achievements: [{ trigger: 'streak', length: 2 }],
+        systems: [{ triggers: [{ type: 'achievement', achievement: 'a1', points: 9 }] }],
+      },
+      lines: [
+        ' | ana cards 1 |',
+        ' | bo cards 7 |',
+        '01-03 12:00 | ana cards 1 | completed a1; added 9',
+        ' | operator: achievement a1 is by metric | ana has a1; bo has a1; bo points 0; bo metric a1',
+        ' | carl cards 4 | completed -',
+        ' | carl cards 1 | completed a1; added 9',
+        '01-04 12:00 | ana cards 9 | completed -',
+      ],
+    },
+    {
+      rule: 'from a metric to the API, for whose call users who have completed it are done',
+      given: { achievements: [cards(5)] },
+      lines: [
+        ' | ana cards 5 | completed a1',
+        ' | bo cards 4 |',
+        ' | operator: achievement a1 is by api | ana has a1; bo has -',
+        ' | bo cards 9 | completed -',
+        ' | ana completes a1 | refused 422',
+        ' | bo completes a1 | has a1; completions 2',
+      ],
+    },
+    {
+      rule: 'from the API to a metric',
+      given: { achievements: [{ trigger: 'api' }] },
+      lines: [
+        ' | ana cards 5 | completed -',
+        ' | bo completes a1 | has a1',
+        ' | operator: achievement a1 is by metric | ana has a1; bo has a1; completions 2',
+        ' | carl completes a1 | refused 422; known no',
+      ],
+    },
+    {
+      rule: 'from a metric to what other achievements complete',
+      given: { achievements: [cards(5), { trigger: 'api' }] },
+      lines: [
+        ' | ana cards 5 | completed a1',
+        ' | bo completes a2 | has a2',
+        ' | operator: achievement a1 is by achievement | ana has a1; bo has a1 a2',
+        ' | carl cards 9 | completed -',
+        ' | carl completes a2 | has a1 a2',
+      ],
+    },
+    {
+      rule: 'from a composite to streaks, whatever its prerequisites are then',
+      given: { streaks: {}, achievements: [needs('a2'), { trigger: 'api' }, needs('a1')] },
+      lines: [
+        ' | ana completes a2 | has a1 a2 a3',
+        ' | bo cards 1 |',
+        '01-03 12:00 | bo cards 1 |',
+        ' | operator: achievement a1 is by streak | ana has a1 a2 a3; bo has a1 a3',
+        ' | carl completes a2 | has a2',
+      ],
+    },
+    {
+      rule: 'from a metric to another one',
+      given: { achievements: [cards(5), needs('a1')] },
+      lines: [
+        ' | ana cards 5 | completed a1 a2',
+        ' | bo pages 5 | completed -',
+        ' | operator: achievement a1 counts pages | ana has a1 a2; bo has a1 a2',
+        ' | carl cards 9 | completed -',
+        ' | carl pages 5 | completed a1 a2',
+      ],
+    },
+    {
+      rule: 'a sum of matching events is of its metric: it begins at 0, and goes on when the metric returns',
+      given: { achievements: [cards(5, onPhone)] },
+      lines: [
+        ' | ana cards 4 device=phone | completed -',
+        ' | ana pages 9 device=phone | completed -',
+        ' | operator: achievement a1 counts pages | ana has -',
+        ' | ana cards 9 device=phone | completed -',
+        ' | ana pages 4 device=phone | completed -',
+        ' | operator: achievement a1 counts cards | ana has -',
+        ' | ana cards 1 device=phone | completed a1',
+      ],
+    },
+    {
+      rule: 'nobody completes one that is not active by it',
+      given: { streaks: {}, achievements: [cards(5, { status: 'inactive' }), cards(5)] },
+      lines: [
+        ' | ana cards 1 |',
+        '01-03 12:00 | ana cards 1 |',
+        ' | operator: achievement a1 is by streak | ana has -',
+        ' | operator: achievement a2 moves on | ana has -',
+        ' | operator: achievement a2 is by streak | ana has -',
+        ' | operator: achievement a1 moves on | ana has a1',
+        ' | operator: achievement a2 moves on | ana has a1 a2',
+      ],
+    },
+  ]);
 });

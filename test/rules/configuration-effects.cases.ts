@@ -154,7 +154,7 @@ export const rows: readonly Row[] = [
     before: { ...base, achievements: [byMetric(20)] },
     events: play,
     after: { achievements: [byMetric(20, { status: 'locked' })] },
-    effect: { kind: 'achievement', users: 3, sentence: '3 users have completed it and keep it; no other user could complete it.' },
+    effect: { kind: 'achievement', users: 3, sentence: '3 users have completed it and would keep it; no other user could complete it.' },
     outcome: completed('a'),
   },
   {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bodyOf, configText, readPoints, track, userPath } from '../support/answers.js';
+import { bodyOf, configText, read, readPoints, track, userPath } from '../support/answers.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 import {
   achievement,
@@ -87,6 +87,61 @@ describe('The effect of a change, in numbers', () => {
       await apply(world, file);
       const is = await levelsOf(world);
       expect(users.filter((user) => was.get(user) !== is.get(user))).to.have.length(changed);
+      await world.stop();
+    });
+  }
+
+  const metrics = [...base.metrics, { key: 'n', name: 'N' }];
+  const onPhones = { eventAttributes: [{ attributeKey: 'device', attributeValue: 'phone' }] };
+  const byStreak = achievement({ trigger: 'streak', streakLength: 1 });
+  const needed = achievement({ key: 'both', trigger: 'achievement', achievementKeys: ['a'] });
+  const keptBy = (count: string, other: string): string =>
+    `a: ${count} completed it and would keep it; other users would complete it by the new ${other}.`;
+  for (const [what, was, is, sentences, completions] of [
+    [
+      'streaks instead of a metric',
+      [byMetric(25), needed],
+      [byStreak],
+      ['a: 2 users would complete it.', 'both: 2 users would complete it.', keptBy('3 users have', 'trigger')],
+      { a: 5, both: 5 },
+    ],
+    ['calls instead of a metric', [byMetric(35)], [achievement({ trigger: 'api' })], [keptBy('1 user has', 'trigger')], { a: 1 }],
+    [
+      'a metric instead of another achievement',
+      [byMetric(15, { key: 'b', name: 'B' }), achievement({ trigger: 'achievement', achievementKeys: ['b'] })],
+      [byMetric(5)],
+      ['a: 1 user would complete it.', keptBy('4 users have', 'trigger')],
+      { a: 5, b: 4 },
+    ],
+    [
+      'another metric',
+      [byMetric(1, { metricKey: 'n' })],
+      [byMetric(25)],
+      ['a: 3 users would complete it.', keptBy('0 users have', 'metric')],
+      { a: 3 },
+    ],
+    [
+      'matching events of another metric, which sum up from then on',
+      [byMetric(1, { metricKey: 'n', ...onPhones })],
+      [byMetric(1, onPhones)],
+      ['a: 0 users would complete it.', keptBy('0 users have', 'metric')],
+      { a: 0 },
+    ],
+    [
+      'another metric while it is locked',
+      [byMetric(25, { status: 'locked' })],
+      [byMetric(1, { metricKey: 'n', status: 'locked' })],
+      [],
+      {},
+    ],
+  ] as const) {
+    it(`An achievement that goes by ${what} stays with those who have it`, async () => {
+      const world = await started({ ...base, metrics, streaks, achievements: was }, play);
+      const effects = await dryRun(world, { achievements: is });
+      expect(effects.map(({ key, sentence }) => `${key}: ${sentence}`)).to.deep.equal(sentences);
+      await apply(world, { achievements: is });
+      const all = await read<{ key: string; completions: number }[]>(world, '/v1/achievements');
+      expect(Object.fromEntries(all.map((one) => [one.key, one.completions]))).to.deep.equal(completions);
       await world.stop();
     });
   }

@@ -113,6 +113,9 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
       return change('achievements', key, isStreak ? 'streakLength' : 'metricValue', Number(value));
     },
   ],
+  [/^achievement (\S+) counts (\S+)$/, (_, [key = '', metric]) => change('achievements', key, 'metricId', metric)],
+  // With 5 of the first metric, a streak of 2, or the first other achievement.
+  [/^achievement (\S+) is by (\S+)$/, (_, [key = '', trigger]) => change('achievements', key, 'trigger', trigger)],
   // Inactive → active ↔ locked.
   [
     /^achievement (\S+) moves on$/,

@@ -109,7 +109,10 @@ export const resources: { readonly [N in ListName]: Resource<N> } = {
     operations: 'admin_achievements',
     many: 'achievements',
     key: 'optional',
+    renamable: true,
     nullable: ['description', 'badge', 'userAttributes', 'eventAttributes'],
+    // By the contract, a text that is no UUID is an issue of its item.
+    ids: z.string(),
   },
   leaderboards: {
     list: 'leaderboards',

@@ -66,7 +66,7 @@ export function planChanges(
   const attributes = merge('attributes');
   const metrics = merge('metrics');
   const achievements = merge('achievements', ({ made, existing, report }) => {
-    if (existing) reportAll(report, achievementProblems(existing, made, draft.keyOf));
+    if (existing) reportAll(report, achievementProblems(existing, made));
     return made;
   });
   const pointsSystems = merge('pointsSystems');

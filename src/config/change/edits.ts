@@ -148,7 +148,8 @@ export function createObject<N extends ListName>(
   const key = keyFor(kind, sent, fields, new Set(listAt(document, place).map((object) => object.key)));
   const identity = identityOf(kind, { ...fields, key });
   const isMeant = (object: Lists[N]): boolean => identityOf(kind, object) === identity;
-  if (objectsAt(document, place).some(isMeant)) throw existing(kind, key);
+  const taken = objectsAt(document, place).find(isMeant);
+  if (taken) throw existing(kind, taken);
   const contents = fileWith(document, place, { ...fields, ...nestedLists(document, kind, sent as FileFields, key), key });
   const changed = plan(document, contents, context, kind.inside.length > 0 ? 'replaced' : 'extended');
   const object = objectsAt(changed, place).find(isMeant);
@@ -156,7 +157,8 @@ export function createObject<N extends ListName>(
   return { document: changed, object };
 }
 
-const existing = ({ name }: Kind, key: string): EditRefusal => new EditRefusal([{ code: 'exists', subject: { kind: name, key } }]);
+const existing = ({ name }: Kind, { key, archived }: ConfigObject): EditRefusal =>
+  new EditRefusal([{ code: archived ? 'archived_key' : 'exists', subject: { kind: name, key } }]);
 
 /** Changes the fields of an object that `sent` has, its `id` among them, and no others. Throws an EditRefusal. */
 export function updateObject<N extends ListName>(
@@ -169,7 +171,9 @@ export function updateObject<N extends ListName>(
   const was = objectAt(document, place, sent.id);
   const fields = requestFields(kind.fields, sent, requestedKeys(document));
   const { key = was.key } = sent;
-  if (key !== was.key && objectsAt(document, place).some((object) => object.key === key)) throw existing(kind, key);
+  const isTaken = (object: Lists[N]): boolean => object.key === key && (kind.comesBack || !object.archived);
+  const taken = key === was.key ? undefined : listAt(document, place).find(isTaken);
+  if (taken) throw existing(kind, taken);
   // A new key changes only paths: ids and data stay.
   const renamed = key === was.key ? document : withObject(document, place, { ...was, key, updated: context.now });
   const stored = fileObject(kind, was, keysOf(document));

@@ -24,19 +24,10 @@ const achievementMoves: Readonly<Record<Achievement['status'], readonly Achievem
   locked: ['active'],
 };
 
-/** What is wrong with a change of an achievement. `keyOf` gives the key of the metric with an id. */
-export function achievementProblems(was: Achievement, is: Achievement, keyOf: KeyOf): Refusal[] {
-  const refusals: Refusal[] = [];
-  if (is.status !== was.status && !achievementMoves[was.status].includes(is.status)) {
-    const { status } = was;
-    refusals.push({ field: 'status', problem: status === 'inactive' ? { code: 'not_active_yet' } : { code: 'inactive_again', status } });
-  }
-  if (is.trigger !== was.trigger) {
-    refusals.push({ field: 'trigger', problem: { code: 'other_trigger', trigger: was.trigger } });
-  } else if (was.trigger === 'metric' && is.trigger === 'metric' && is.metricId !== was.metricId) {
-    refusals.push({ field: 'metricKey', problem: { code: 'other_metric', metric: keyOf('metric', was.metricId) } });
-  }
-  return refusals;
+/** What is wrong with a change of an achievement. */
+export function achievementProblems({ status }: Achievement, is: Achievement): Refusal[] {
+  if (is.status === status || achievementMoves[status].includes(is.status)) return [];
+  return [{ field: 'status', problem: status === 'inactive' ? { code: 'not_active_yet' } : { code: 'inactive_again', status } }];
 }
 
 /** What is wrong with a change of a leaderboard on a day, `YYYY-MM-DD` in UTC. An inactive one can become anything. */

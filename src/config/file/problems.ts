@@ -108,10 +108,6 @@ const words = {
   not_active_yet: 'it is inactive and must become active before it can be locked',
   inactive_again: ({ status }: { status: string }) =>
     `it is ${status} and cannot become inactive again: use status: locked to keep users from completing it`,
-  other_trigger: ({ trigger }: { trigger: string }) =>
-    `its trigger ${trigger} cannot change: create an achievement with another trigger under another key`,
-  other_metric: ({ metric }: { metric: string }) =>
-    `its ${named('metric', { key: metric })} cannot change: create an achievement for another metric under another key`,
   fixed_field: ({ field }: { field: string }, name: NameOf) =>
     `${name(field)} cannot change once a leaderboard is active because its values would mean something else: create a new leaderboard under another key`,
   leaderboard_inactive_again: 'it is active and cannot become inactive again: it finishes after its end',
@@ -132,6 +128,7 @@ const words = {
   unknown_id: ({ kind, id }: { kind: string; id: string }) => `there is no ${kind} with the id ${JSON.stringify(id)}`,
   repeated_id: 'this id appears twice in the batch',
   exists: ' already exists: choose another key',
+  archived_key: ' is deleted but keeps its key: choose another key',
   kept_field: ({ field, kind }: { field: string; kind: string }) =>
     `${field} cannot change: create another ${kind} with the one that you need`,
   referred_to: ({ by }: { by: readonly Subject[] }) => ` cannot be deleted: it is used by ${listed(by.map(nameOf))}`,

@@ -3,19 +3,28 @@ import { type Condition, entering, type Entering } from '../../history/achieveme
 import { type Count, withAchievement } from '../../history/counts.js';
 import { achievementDefinition, conditionsDefinition, entersAchievement } from '../../plan/activation.js';
 import { mustGet } from '../../plan/active-config.js';
-import { counted, isDropped, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
+import { counted, pairs, type PlannedChange, type Question, subjectOf } from './question.js';
 
-/** Achievements that users would complete by the backfill, and completed ones that close. */
+/** Achievements that users would complete by the backfill, and completed ones that close or are completed in another way from then on. */
 export function achievementQuestions(change: PlannedChange): Question[] {
   const backfill = new Backfill(change);
-  const closed = pairs(change.from.achievements, change.to.achievements).flatMap(({ was, is }) => closing(was, is));
-  return [...backfill.questions(), ...closed];
+  const completed = pairs(change.from.achievements, change.to.achievements).flatMap(({ was, is }) => completedBefore(was, is));
+  return [...backfill.questions(), ...completed];
 }
 
-function closing(was: Achievement | undefined, is: Achievement): Question[] {
-  const isLocked = was && !was.archived && was.status === 'active' && is.status === 'locked';
-  if (!isDropped(was, is) && !isLocked) return [];
-  const rest = is.archived ? ', which would no longer be shown.' : ' and keep it; no other user could complete it.';
+/** What a change means to users who have completed an achievement; undefined if it means nothing. */
+function meaningOf(was: Achievement, is: Achievement): string | undefined {
+  if (is.archived) return ', which would no longer be shown.';
+  if (is.status === 'locked') return was.status === 'active' ? ' and would keep it; no other user could complete it.' : undefined;
+  const isOtherMetric = was.trigger === 'metric' && is.trigger === 'metric' && was.metricId !== is.metricId;
+  const other = was.trigger !== is.trigger ? 'trigger' : isOtherMetric ? 'metric' : undefined;
+  if (other === undefined || was.status === 'inactive') return undefined;
+  return ` and would keep it; other users would complete it by the new ${other}.`;
+}
+
+function completedBefore(was: Achievement | undefined, is: Achievement): Question[] {
+  const rest = !was || was.archived ? undefined : meaningOf(was, is);
+  if (rest === undefined) return [];
   return [
     {
       subject: subjectOf('achievement', is),

@@ -13,9 +13,12 @@ const isOpenTo = (achievement: Achievement, user: User): boolean =>
   !user.completed.has(achievement.id) &&
   matches(achievement.userAttributes, user.attributes);
 
+/** Rule "Changes": an achievement has a sum for each metric that it has counted with filters. */
+const sumOf = ({ metricId, id }: MetricAchievement): string => `${metricId} ${id}`;
+
 /** What a metric achievement goes by: the total, or with event filters the total of the matching events. */
 function valueOf(achievement: MetricAchievement, user: User): Amount | undefined {
-  return achievement.eventAttributes.length > 0 ? user.sums.get(achievement.id) : user.totals.get(achievement.metricId);
+  return achievement.eventAttributes.length > 0 ? user.sums.get(sumOf(achievement)) : user.totals.get(achievement.metricId);
 }
 
 /** Whether what the achievement asks for is so. Nothing but its call completes one of the kind `api`. */
@@ -54,9 +57,9 @@ export function count(config: ConfigDocument, user: User, metricId: string, valu
   for (const achievement of live(config.achievements)) {
     if (achievement.trigger !== 'metric' || achievement.metricId !== metricId) continue;
     if (achievement.eventAttributes.length === 0 || !matches(achievement.eventAttributes, attributes)) continue;
-    const sum = add(user.sums.get(achievement.id) ?? 0n, value);
+    const sum = add(user.sums.get(sumOf(achievement)) ?? 0n, value);
     if (!isInRange(sum)) throw new Refused(422, 'the sum of an achievement would be too large');
-    user.sums.set(achievement.id, sum);
+    user.sums.set(sumOf(achievement), sum);
   }
 }
 

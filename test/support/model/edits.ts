@@ -112,7 +112,7 @@ function stored(document: ConfigDocument, field: string, value: unknown, nowMs: 
 }
 
 /** The fields that an object gets with another type, and those that it loses. */
-function variantOf(document: ConfigDocument, type: string): Fields {
+function variantOf(document: ConfigDocument, type: string, id: string): Fields {
   const metricId = document.metrics.find(({ archived }) => !archived)?.id ?? '';
   const variants: Readonly<Record<string, Fields>> = {
     'type metric': { metricId, metricThreshold: 3, eventAttributes: [], blockIfOutOfPoints: false },
@@ -120,6 +120,15 @@ function variantOf(document: ConfigDocument, type: string): Fields {
     'type achievement': { achievementId: document.achievements.find(({ archived }) => !archived)?.id ?? '' },
     'type time': { timeUnit: 'days', timeInterval: 1 },
     'type user_creation': {},
+    'trigger metric': { metricId, metricValue: 5, eventAttributes: [] },
+    'trigger streak': { streakLength: 2 },
+    'trigger api': {},
+    'trigger achievement': {
+      achievementIds: document.achievements
+        .filter((one) => !one.archived && one.id !== id)
+        .map((one) => one.id)
+        .slice(0, 1),
+    },
     'rankBy metric': { metricId },
     'rankBy points': { pointsSystemId: document.pointsSystems.find(({ archived }) => !archived)?.id ?? '' },
     'rankBy streak': { runUnit: null, runInterval: 0 },
@@ -137,17 +146,18 @@ const variantFields = {
     'timeUnit',
     'timeInterval',
   ],
+  trigger: ['metricId', 'metricValue', 'eventAttributes', 'streakLength', 'achievementIds'],
   rankBy: ['metricId', 'pointsSystemId'],
 } as const;
 
 function changedObject(document: ConfigDocument, edit: Extract<Edit, { edit: 'change' }>, object: Plain, nowMs: number): Plain {
   const { list, field } = edit;
   const value = stored(document, field, edit.value, nowMs);
-  const by = list === 'triggers' && field === 'type' ? 'type' : field === 'rankBy' ? 'rankBy' : undefined;
+  const by = list === 'triggers' && field === 'type' ? 'type' : field === 'rankBy' || field === 'trigger' ? field : undefined;
   if (by !== undefined && object[field] !== value) {
     const lost: readonly string[] = variantFields[by];
     const kept = Object.fromEntries(Object.entries(object).filter(([name]) => !lost.includes(name)));
-    return { ...(kept as Plain), [field]: value, ...variantOf(document, `${field} ${String(value)}`) };
+    return { ...(kept as Plain), [field]: value, ...variantOf(document, `${field} ${String(value)}`, object.id) };
   }
   // Runs have a unit and an interval, or neither.
   if (field === 'runUnit') {
@@ -272,7 +282,7 @@ function isAllowed(before: ConfigDocument, after: ConfigDocument, nowMs: number)
   const known = new Set(faults(before));
   return (
     before.leaderboards.every(isFine) &&
-    before.achievements.every((was) => achievementProblems(was, byId(after.achievements, was.id), keyOf).length === 0) &&
+    before.achievements.every((was) => achievementProblems(was, byId(after.achievements, was.id)).length === 0) &&
     faults(after).every((fault) => known.has(fault))
   );
 }

@@ -61,7 +61,7 @@ export interface User {
   readonly points: Map<string, SystemState>;
   /** By the ids of a metric and a trigger on it: the sum of the matching events, and the highest that it has been. */
   readonly progress: Map<string, { sum: Amount; highest: Amount }>;
-  /** By the id of a metric achievement with event filters: the sum of the matching events. */
+  /** By the ids of a metric and an achievement that counted it with event filters: the sum of the matching events. */
   readonly sums: Map<string, Amount>;
   /** By the id of the achievement: when it was completed. */
   readonly completed: Map<string, number>;

@@ -56,7 +56,7 @@ export const achievementFields: Readonly<Record<string, FieldText>> = {
   badge,
   trigger: {
     label: 'Completed by',
-    help: 'A total of a metric, a streak, a call of your server (api), or other achievements. It can’t be changed once it is applied.',
+    help: 'A total of a metric, a streak, a call of your server (api), or other achievements. With another one, users keep what they have completed.',
   },
   metricKey: { label: 'Metric' },
   metricValue: { label: 'Total to reach' },
