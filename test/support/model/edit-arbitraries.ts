@@ -67,7 +67,9 @@ const objectValues: Readonly<Record<ListName, Values>> = {
   achievements: {
     ...{ key: oneOf('a1', 'a8'), ...described },
     status: oneOf('active', 'active', 'locked'),
+    trigger: oneOf('metric', 'streak', 'api', 'achievement'),
     userAttributes: userFilters,
+    metricId: metricKey,
     metricValue: oneOf(1, 2, 5, 12.5, 40),
     eventAttributes: eventFilters,
     streakLength: whole(1, 4),
