@@ -430,7 +430,7 @@ create table streak_periods (
   frequency text not null check (frequency in ('daily', 'weekly', 'monthly')),
   period integer not null, -- counts days, weeks or months since 1970 (docs/rules/time.md)
   length integer not null,
-  how text not null check (how in ('extended', 'freeze', 'pause', 'move', 'lost')), -- what the period did to the streak
+  how text not null check (how in ('extended', 'freeze', 'pause', 'day_off', 'move', 'lost')), -- what the period did to the streak
   reset_at timestamptz, -- when an operator last reset the streak in the period; null for never
   primary key (tenant, user_id, frequency, period)
 );

@@ -16,6 +16,8 @@ local streaks = {}
 local DAY, FREEZES, EARNED_UP_TO, HOME = core.streakDay, core.freezes, core.earnedUpTo, core.home
 -- WEEKS_FROM is the day from which on weeks are those of the configuration; those before it begin on the other day.
 local WEEKS_FROM = core.weeksFrom
+-- 1970-01-01 was a Thursday, the fourth day after a Sunday.
+local EPOCH_WEEKDAY = 4
 -- The shifts of the two ways to count weeks (calendar.lua) together: one less the other.
 local BOTH_SHIFTS = 7
 -- Places of one streak, behind its base. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
@@ -117,6 +119,28 @@ local function is_paused(tx, frequency, period)
   return false
 end
 
+-- The weekdays, from 0 for Sunday, that do not count for the user's daily streak: the user's own or the configured ones; nil for none, and
+-- while another streak is shown.
+local function days_off(tx)
+  local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
+  if settings.frequency ~= 'daily' then
+    return nil
+  end
+  local own = settings.personal and stored and stored:match('"daysOff":(%b[])')
+  local off = own and cjson.decode(own) or settings.daysOff
+  return off and #off > 0 and off or nil
+end
+
+local function is_off(off, day)
+  local weekday = (day + EPOCH_WEEKDAY) % 7
+  for i = 1, #off do
+    if off[i] == weekday then
+      return true
+    end
+  end
+  return false
+end
+
 -- Adds the freezes that were earned by the end of a day; `tx.freezes_earned` counts them.
 local function earn_freezes(tx, all, up_to)
   local freezes = tx.plan.streaks.freezes
@@ -163,6 +187,7 @@ local function pass_periods(tx, all, frequency, current)
     all[at + GRACE] = 0
   end
   local freezes = frequency == tx.plan.streaks.frequency
+  local off = frequency == 'daily' and days_off(tx)
   while all[at + LENGTH] > 0 and all[at + LAST] < current - 1 do
     local missed = all[at + LAST] + 1
     if freezes then
@@ -172,6 +197,9 @@ local function pass_periods(tx, all, frequency, current)
     if is_paused(tx, frequency, missed) then
       all[at + LAST] = missed
       note(tx, frequency, missed, 'pause')
+    elseif off and is_off(off, missed) then
+      all[at + LAST] = missed
+      note(tx, frequency, missed, 'day_off')
     elseif freezes and all[FREEZES] > 0 then
       all[FREEZES] = all[FREEZES] - 1
       all[at + LAST] = missed
@@ -231,10 +259,16 @@ local function conditions_of(tx)
   return (#left > 0 or own.enabled == false) and own or settings
 end
 
--- The stored preferences after a change: `enabled` alone leaves the conditions that the user has chosen.
+-- The parts of stored preferences, each of which a call can send or leave out. Their values contain no bracket of their own.
+local preference_parts = { '"enabled":%l+', '"mode":"%u+","metrics":%b[]', '"daysOff":%b[]' }
+
+-- The stored preferences after a change: the parts that are not sent stay.
 function streaks.preferences(stored, sent)
-  local enabled = stored and stored ~= '' and sent:match('^{"enabled":(%l+)}$')
-  return enabled and (stored:gsub('^{"enabled":%l+', '{"enabled":' .. enabled)) or sent
+  local parts = {}
+  for _, part in ipairs(preference_parts) do
+    parts[#parts + 1] = sent:match(part) or stored and stored:match(part) or nil
+  end
+  return '{' .. table.concat(parts, ',') .. '}'
 end
 
 local function is_met(conditions, counts)
@@ -333,6 +367,10 @@ function streaks.move(tx, old_zone, zone)
     if is_move and all[at + LENGTH] > 0 then
       local current = period_of(tx, all, frequency, all[DAY])
       local needed = math.max(all[at + LAST] + 1, current)
+      local off = frequency == 'daily' and days_off(tx)
+      while off and is_off(off, needed) do
+        needed = needed + 1
+      end
       all[at + GRACE] = time.day_start(tx, old_zone, first_day(tx, all, frequency, needed + 1))
     end
   end
@@ -549,14 +587,20 @@ function streaks.fact(tx)
   local length = all[shown + LENGTH]
   local is_extended = length > 0 and all[shown + LAST] >= current
   local extended_at, extended = all[shown + EXTENDED_AT], tx.extended or false
-  return { length, all[shown + STARTED], current, is_extended, extended_at, extended, all[FREEZES], all[WEEKS_FROM] }
+  local fact = { length, all[shown + STARTED], current, is_extended, extended_at, extended, all[FREEZES], all[WEEKS_FROM] }
+  local off = days_off(tx)
+  if off then
+    fact[contract.streakFact.weeksFrom], fact[contract.streakFact.daysOff] = fact[contract.streakFact.weeksFrom] or false, off
+  end
+  return fact
 end
 
 -- The same of a user who is read, with whether a pause covers the current period.
 function streaks.read_fact(tx)
   local fact, place = streaks.fact(tx), contract.streakFact
   if fact and is_paused(tx, tx.plan.streaks.frequency, fact[place.current]) then
-    fact[place.weeksFrom], fact[place.isPaused] = fact[place.weeksFrom] or false, true
+    fact[place.weeksFrom], fact[place.daysOff] = fact[place.weeksFrom] or false, fact[place.daysOff] or false
+    fact[place.isPaused] = true
   end
   return fact
 end

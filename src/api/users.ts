@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { evaluationMode } from '../config/schema/fields.js';
+import { daysOff, evaluationMode } from '../config/schema/fields.js';
 import { channels, notificationTypes } from '../config/schema/message-types.js';
 import { idSchema, propertiesIn, userPropertiesSchema } from '../engine/user-properties.js';
 import {
@@ -131,6 +131,7 @@ const streak = z.object({
   )
     .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not name a metric twice')
     .optional(),
+  daysOff: daysOff.optional().meta({ description: 'Weekdays that do not count for the daily streak, from 0 (Sunday) to 6 (Saturday).' }),
 });
 
 const params = z.object({ id: idSchema });
@@ -152,7 +153,7 @@ export const preferenceRoutes: readonly Route[] = [
     path: '/users/{id}/preferences',
     operation: 'users_update_preferences',
     description:
-      'An empty list of channels switches a type off. While personalization is off, `streak` takes only `enabled`: conditions are a 403.',
+      'An empty list of channels switches a type off. While personalization is off, `streak` takes only `enabled`: conditions and days off are a 403.',
     responses: { 200: preferencesShape },
     summary: "Change a user's preferences: only the fields you send",
     access: ofUser,

@@ -199,15 +199,19 @@ export interface Preferences {
   readonly streak?: StreakPreferences | undefined;
 }
 
-/** A user's own streak conditions; they take the place of the configured ones where the operator allows it. */
+/** A user's own streak conditions and days off; they take the place of the configured ones where the operator allows it. */
 interface StreakPreferences {
   readonly enabled?: boolean | undefined;
   readonly evaluationMode?: 'AND' | 'OR' | undefined;
   readonly metrics?: readonly { readonly key: string; readonly threshold: number }[] | undefined;
+  readonly daysOff?: readonly number[] | undefined;
 }
 
-/** What Redis keeps of them: metrics by `no`, as text. Without a mode and metrics, the configured conditions apply. */
-type StoredStreakPreferences = { readonly enabled: boolean } & (
+/**
+ * What Redis keeps of them, and is sent, in which case what is left out stays: metrics by `no`, as text. Without a mode and metrics, the configured
+ * conditions apply; without days off, the configured ones.
+ */
+type StoredStreakPreferences = { readonly enabled?: boolean; readonly daysOff?: readonly number[] } & (
   | { readonly mode?: undefined; readonly metrics?: undefined }
   | { readonly mode: 'AND' | 'OR'; readonly metrics: readonly { readonly key: string; readonly threshold: number }[] }
 );
@@ -220,20 +224,28 @@ const configuredConditions = (config: ActiveConfig): { mode: 'AND' | 'OR'; metri
   };
 };
 
-function storedStreak(config: ActiveConfig, { enabled = true, evaluationMode, metrics }: StreakPreferences): StoredStreakPreferences {
-  // The function library keeps the user's own conditions then.
-  if (evaluationMode === undefined && metrics === undefined) return { enabled };
-  if (!config.document.streaks.personalization) {
+function storedStreak(config: ActiveConfig, { enabled, evaluationMode, metrics, daysOff }: StreakPreferences): StoredStreakPreferences {
+  const hasConditions = evaluationMode !== undefined || metrics !== undefined;
+  const { personalization, frequency } = config.document.streaks;
+  if ((hasConditions || daysOff !== undefined) && !personalization) {
     throw new LaurelError(
       'forbidden',
-      'Users have no streak conditions of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
+      'Users have no streak conditions or days off of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
     );
   }
+  if (daysOff !== undefined && daysOff.length > 0 && frequency !== 'daily') {
+    throw new LaurelError(
+      'unprocessable',
+      `Only daily streaks have days off, and the streaks are ${frequency}: \`daysOff\` must be empty.`,
+    );
+  }
+  const off = daysOff === undefined ? {} : { daysOff };
+  if (!hasConditions) return { ...(enabled === undefined ? {} : { enabled }), ...off };
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
   const own = metrics?.map(({ key, threshold }) => ({ key: String(mustGet(config.metrics, key, 'metric').no), threshold }));
   const configured = configuredConditions(config);
-  return { enabled, mode: evaluationMode ?? configured.mode, metrics: own ?? configured.metrics };
+  return { enabled: enabled ?? true, mode: evaluationMode ?? configured.mode, metrics: own ?? configured.metrics, ...off };
 }
 
 function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): string[] {
@@ -251,14 +263,16 @@ function response(config: ActiveConfig, profile: ProfileFact): PreferencesRespon
   });
   const own = profile[userFields.streakPreferences];
   if (own === undefined) return { notifications: Object.fromEntries(notifications) };
-  // What is returned can be sent back: neither conditions on archived metrics nor, while users have no conditions of their own, any.
-  const { enabled, mode: evaluationMode, metrics: stored } = JSON.parse(own) as StoredStreakPreferences;
+  // What is returned can be sent back: neither conditions on archived metrics nor what users may not have of their own.
+  const { enabled = true, mode: evaluationMode, metrics: stored, daysOff } = JSON.parse(own) as StoredStreakPreferences;
+  const { personalization, frequency } = config.document.streaks;
   const metrics = stored?.flatMap(({ key: no, threshold }) => {
     const { key, archived } = mustGet(config.metricByNo, Number(no), 'metric');
     return archived ? [] : [{ key, threshold }];
   });
-  const hasOwn = config.document.streaks.personalization && metrics !== undefined;
-  return { notifications: Object.fromEntries(notifications), streak: { enabled, ...(hasOwn && { evaluationMode, metrics }) } };
+  const conditions = personalization && metrics !== undefined && { evaluationMode, metrics };
+  const off = personalization && frequency === 'daily' && daysOff !== undefined && { daysOff: [...daysOff] };
+  return { notifications: Object.fromEntries(notifications), streak: { enabled, ...conditions, ...off } };
 }
 
 /** Changes the preferences of a user, and returns all of them. Throws a 404 for an unknown user, a 422 for what is not allowed. */

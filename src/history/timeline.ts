@@ -55,7 +55,7 @@ export interface StreakRow {
   readonly at: Date;
   readonly period: number;
   readonly length: number;
-  readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost';
+  readonly how: 'extended' | 'freeze' | 'pause' | 'day_off' | 'move' | 'lost';
   /** When the streak was last reset in the period. */
   readonly resetAt: Date | null;
 }

@@ -71,13 +71,15 @@ interface EntryBase {
   readonly back?: true;
 }
 
-/** One period of a streak: extended; covered by a freeze, a pause, or a move between zones; lost, by a reset too; or restored. */
+/**
+ * One period of a streak: extended; covered by a freeze, a pause, a day off, or a move between zones; lost, by a reset too; or restored.
+ */
 export interface PeriodFact {
   readonly frequency: Frequency;
   /** Counted from 1970 (docs/rules/time.md). */
   readonly period: number;
   readonly length: number;
-  readonly how: 'extended' | 'freeze' | 'pause' | 'move' | 'lost' | 'restored';
+  readonly how: 'extended' | 'freeze' | 'pause' | 'day_off' | 'move' | 'lost' | 'restored';
   /** Whether it is of the frequency that was configured, and so of the streak that responses show. */
   readonly isShown?: true;
   /** When the streak was reset in the period, in milliseconds since 1970. */
@@ -114,6 +116,8 @@ export interface StreakFact {
   readonly freezes: number;
   /** The first local day that is in the configured weeks; absent where all are (docs/rules/streaks.md). */
   readonly weeksFrom?: number;
+  /** The weekdays, from 0 for Sunday, that do not count for the user; absent for none. */
+  readonly daysOff?: readonly number[];
   /** Of a read: whether a pause covers the current period. */
   readonly isPaused?: boolean;
 }

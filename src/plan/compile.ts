@@ -59,6 +59,8 @@ interface PlanStreaks {
   readonly counted: Readonly<Record<string, boolean>>;
   readonly freezes: { readonly initial: number; readonly maximum: number; readonly interval: number; readonly amount: number };
   readonly personal: boolean;
+  /** Absent for none. */
+  readonly daysOff?: readonly number[];
 }
 
 /**
@@ -103,7 +105,9 @@ const enteredBoards = (boards: readonly PlanBoard[]): unknown => boards.map(({ m
 
 /** What passing time does to streaks, and what an activation does to them at its moment. */
 const timeOfStreaks = (streaks: PlanStreaks | undefined, boards: readonly PlanBoard[]): unknown =>
-  streaks ? [streaks.frequency, streaks.mode, streaks.metrics, streaks.freezes, enteredBoards(boards)] : null;
+  streaks
+    ? [streaks.frequency, streaks.mode, streaks.metrics, streaks.freezes, streaks.daysOff, streaks.personal, enteredBoards(boards)]
+    : null;
 
 /** What passing time does to points. */
 const timeOfPoints = (systems: readonly PlanSystem[], triggers: Plan['timeTriggers']): unknown =>
@@ -233,7 +237,7 @@ class Compiler implements References {
   }
 
   private streaks(): PlanStreaks | undefined {
-    const { enabled, frequency, evaluationMode, metrics, freezes, personalization } = this.document.streaks;
+    const { enabled, frequency, evaluationMode, metrics, freezes, daysOff, personalization } = this.document.streaks;
     if (!enabled) return undefined;
     const conditions = metrics.map(({ metricId, threshold }) => ({ key: String(this.resolve(metricId)), threshold }));
     return {
@@ -243,6 +247,7 @@ class Compiler implements References {
       counted: Object.fromEntries(conditions.map(({ key }) => [key, true])),
       freezes: { initial: freezes.initial, maximum: freezes.maximum, interval: freezes.earnInterval, amount: freezes.earnAmount },
       personal: personalization,
+      ...(daysOff.length > 0 ? { daysOff } : {}),
     };
   }
 

@@ -25,7 +25,7 @@ export const userLayouts = {
     'settledDay',
     /** A list of { id, first, last }, days. */
     'pauses',
-    /** JSON of the user's own streak conditions: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }] }. */
+    /** JSON of the user's own streak settings: { enabled, mode, metrics: [{ key (a metric's no, as text), threshold }], daysOff }. */
     'streakPreferences',
     /** What all streaks have in common, and then each of them (lua/modules/streaks.lua). */
     'streakDay',
@@ -107,7 +107,7 @@ const layouts = {
   awardFact: ['trigger', 'ordinal', 'awarded', 'total', 'boosts', 'at', 'day'],
   boardFact: ['no', 'run', 'group', 'seq', 'value', 'rank', 'previousRank', 'previousValue', 'threshold'],
   periodFact: ['frequency', 'period', 'length', 'how', 'isShown', 'resetAt'],
-  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom', 'isPaused'],
+  streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom', 'daysOff', 'isPaused'],
   /** SegmentFact of ledger/entry.ts. */
   segment: ['no', 'at', 'version', 'plan', 'next'],
   /**

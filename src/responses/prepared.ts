@@ -89,8 +89,8 @@ export class PreparedJson {
   /** The displayed streak in the response to an event. */
   eventStreak(fact: StreakFact | undefined): string {
     if (!fact) return this.noStreak;
-    const { length, started, current, isExtended, extended, freezes, weeksFrom } = fact;
-    const what = `${length} ${started} ${current} ${freezes} ${weeksFrom ?? 0} ${isExtended ? 1 : 0}${extended ? 1 : 0}`;
+    const { length, started, current, isExtended, extended, freezes, weeksFrom, daysOff = '' } = fact;
+    const what = `${length} ${started} ${current} ${freezes} ${weeksFrom ?? 0} ${isExtended ? 1 : 0}${extended ? 1 : 0} ${String(daysOff)}`;
     return this.streaks.get(what, () => JSON.stringify(eventStreak(this.config, fact)));
   }
 

@@ -81,11 +81,22 @@ function freezeFields(config: ActiveConfig, fact: StreakFact | undefined): Parti
   return { freezes, maxFreezes: Math.max(maximum, freezes), freezeAutoEarnInterval: earnInterval, freezeAutoEarnAmount: earnAmount };
 }
 
+/** 1970-01-01 was a Thursday, the fourth day after a Sunday. */
+const epochWeekday = 4;
+const weekdays = 7;
+
 const weeksOf = ({ document }: ActiveConfig, from: number | undefined): Weeks => ({ shift: weekShiftOf(document.settings), from });
 
 /** The dates of the current period of the configured frequency. */
 export const currentPeriod = (config: ActiveConfig, { current, weeksFrom }: StreakFact): { first: string; last: string } =>
   datesIn(config.document.streaks.frequency, current, weeksOf(config, weeksFrom));
+
+/** The first day, from `day` on, that is not one of the weekdays that are off. */
+export function countingDay(day: number, daysOff: readonly number[] = []): number {
+  let counting = day;
+  while (daysOff.includes((counting + epochWeekday) % weekdays)) counting += 1;
+  return counting;
+}
 
 /** The contract's `BaseStreakResponse`. `expires` is the last local date on which the user can still extend (docs/rules/streaks.md). */
 export function baseStreak(
@@ -103,7 +114,7 @@ export function baseStreak(
     started: datesIn(frequency, fact.started, weeks).first,
     periodStart: current.first,
     periodEnd: current.last,
-    expires: fact.isExtended ? datesIn(frequency, fact.current + 1, weeks).last : current.last,
+    expires: datesIn(frequency, countingDay(fact.isExtended ? fact.current + 1 : fact.current, fact.daysOff), weeks).last,
     ...shown,
   };
 }
@@ -145,7 +156,7 @@ export function historyResponse(
   });
 }
 
-/** The streak of a frequency, as the library's `streaks.fact` tells it; `extended` is whether this entry extended it. */
+/** The streak of a frequency, but for the days off, as the library's `streaks.fact` tells it; `extended` is whether this entry extended it. */
 export function storedStreak(config: ActiveConfig, stored: StoredStreaks, frequency: Frequency, extended: boolean): StreakFact {
   const shown = (place: 'length' | 'started' | 'last' | 'extendedAt'): number => streakPlace(stored, frequency, place);
   const weeksFrom = at(stored, 'core', 'weeksFrom') as number | undefined;

@@ -64,9 +64,9 @@ const streakEntryShape = z
     date: dateShape.meta({ description: 'The first day of the period.' }),
     frequency: z.enum(['daily', 'weekly', 'monthly']),
     length: z.number().int().meta({ description: 'The length after the period.' }),
-    how: z
-      .enum(['extended', 'freeze', 'pause', 'move', 'lost'])
-      .meta({ description: 'What the period did to the streak; `move`: it was covered by a move between time zones.' }),
+    how: z.enum(['extended', 'freeze', 'pause', 'day_off', 'move', 'lost']).meta({
+      description: 'What the period did to the streak; `day_off`, `move`: it was covered by a day off, by a move between time zones.',
+    }),
     resetAt: instantShape.optional().meta({ description: 'When an operator last reset the streak in the period; absent if none did.' }),
   })
   .meta({ id: 'TimelineStreak' });

@@ -39,11 +39,12 @@ export const preferencesShape = z
         enabled: z.boolean(),
         evaluationMode: z.enum(['AND', 'OR']).optional(),
         metrics: z.array(z.object({ key: z.string(), threshold: z.number() })).optional(),
+        daysOff: z.array(z.number().int()).optional(),
       })
       .optional()
       .meta({
         description:
-          "Whether the user has streaks, if the user has said so; and the user's own conditions, if there are any and personalization is on.",
+          "Whether the user has streaks; and the user's own conditions and days off, if there are any and personalization is on. Days off are those of daily streaks, from 0 (Sunday) to 6.",
       }),
   })
   .meta({ id: 'Preferences' });

@@ -58,7 +58,8 @@ export function draftsOf(config: ActiveConfig, kinds: ReadonlySet<WebhookKind>, 
  * lost the old one (docs/rules/streaks.md). Only an event extends a streak: in other entries the conditions have changed, or it is restored, which is silent.
  * The frequency is that of the entry: the configuration may have another one by now.
  */
-function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = [], freezes: earned }: EntryOfUser, emit: Emit): void {
+function emitStreak(config: ActiveConfig, entry: EntryOfUser, emit: Emit): void {
+  const { streaks, periods = [], freezes: earned } = entry;
   if (streaks === undefined) return;
   const shown = periods.filter(({ isShown }) => isShown);
   const freezes = at(streaks, 'core', 'freezes') as number;
@@ -73,10 +74,11 @@ function emitStreak(config: ActiveConfig, { kind: entryKind, streaks, periods = 
   for (const { frequency } of lost) emit('streak.lost', () => ({ length: streakPlace(streaks, frequency, 'lostLength') }));
   if (isLost && freezes > 0) emitEarned();
   const extension = shown.find(({ how }) => how === 'extended');
-  if (!extension || entryKind !== 'event') return;
+  if (!extension || entry.kind !== 'event') return;
   const kind = extension.length === 1 ? 'streak.started' : 'streak.extended';
   const { frequency } = extension;
-  emit(kind, () => ({ streak: baseStreak(config, storedStreak(config, streaks, frequency, true), frequency) }));
+  const { daysOff = [] } = entry.streak ?? {};
+  emit(kind, () => ({ streak: baseStreak(config, { ...storedStreak(config, streaks, frequency, true), daysOff }, frequency) }));
 }
 
 /** The facts of an entry with earned or lost points. (When levels change, users are recounted by entries whose facts have no awards.) */

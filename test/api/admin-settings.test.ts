@@ -41,6 +41,7 @@ describe('The Admin API', () => {
     frequency: 'daily',
     evaluationMode: 'OR',
     metrics: [] as unknown[],
+    daysOff: [] as number[],
     personalization: false,
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
   };
@@ -228,7 +229,7 @@ describe('The Admin API', () => {
       403,
       {
         error:
-          'Users have no streak conditions of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
+          'Users have no streak conditions or days off of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
       },
     ]);
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
@@ -249,6 +250,47 @@ describe('The Admin API', () => {
     expect(await change({ enabled: false })).to.deep.equal({ enabled: false });
     bodyOf(await patch('/streak-settings', { personalization: true }), 200);
     expect(await change({ enabled: true })).to.deep.equal({ enabled: true, ...own });
+    bodyOf(await patch('/streak-settings', streaks), 200);
+  });
+
+  it('empties the days off with another frequency, from a request and from a file', async () => {
+    const daysOff = [6, 0];
+    for (const change of [
+      () => patch('/streak-settings', { frequency: 'weekly' }),
+      async () => {
+        await world.configure('streaks: {frequency: monthly}');
+        return world.get(`${base}/streak-settings`);
+      },
+    ]) {
+      expect(bodyOf(await patch('/streak-settings', { frequency: 'daily', daysOff }), 200)).to.deep.include({ daysOff });
+      expect(bodyOf(await change(), 200)).to.deep.include({ daysOff: [] });
+    }
+    bodyOf(await patch('/streak-settings', streaks), 200);
+  });
+
+  it("keeps a user's days off and conditions apart, and shows days off while the user may have them", async () => {
+    await track(world, 'cards', { user: 'cem', value: 1 });
+    const preferences = '/v1/users/cem/preferences';
+    const change = (streak: object) => world.request('PATCH', preferences, { body: { streak } });
+    const shown = async (): Promise<object> => (await read<{ streak: object }>(world, preferences)).streak;
+    expect((await change({ daysOff: [] })).status).to.equal(403);
+    bodyOf(await patch('/streak-settings', { personalization: true }), 200);
+    bodyOf(await change({ daysOff: [6] }), 200);
+    expect(await shown()).to.deep.equal({ enabled: true, daysOff: [6] });
+    bodyOf(await change({ enabled: false }), 200);
+    const own = { evaluationMode: 'AND', metrics: [{ key: 'cards', threshold: 2 }] };
+    bodyOf(await change({ enabled: false, ...own }), 200);
+    bodyOf(await change({ daysOff: [0, 6] }), 200);
+    expect(await shown()).to.deep.equal({ enabled: false, ...own, daysOff: [0, 6] });
+    bodyOf(await patch('/streak-settings', { frequency: 'weekly' }), 200);
+    expect(await shown()).to.deep.equal({ enabled: false, ...own });
+    expect((await change({ daysOff: [0] })).body).to.deep.equal({
+      error: 'Only daily streaks have days off, and the streaks are weekly: `daysOff` must be empty.',
+    });
+    bodyOf(await patch('/streak-settings', { frequency: 'daily', personalization: false }), 200);
+    expect(await shown()).to.deep.equal({ enabled: false });
+    for (const daysOff of [[7], [-1], [0.5], [1, 1], [0, 1, 2, 3, 4, 5, 6], 1, null])
+      expect((await change({ daysOff })).status).to.equal(422);
     bodyOf(await patch('/streak-settings', streaks), 200);
   });
 
@@ -294,6 +336,10 @@ describe('The Admin API', () => {
     ['/streak-settings', () => ({ enabled: 'yes' }), /`enabled` must be a boolean/],
     ['/streak-settings', () => ({ enabled: true }), /metrics must name at least one metric while streaks are enabled/],
     ['/streak-settings', () => ({ frequency: 'hourly' }), /`frequency` must be one of/],
+    ['/streak-settings', () => ({ daysOff: [7] }), /`daysOff.0` must be a whole number from 0 to 6/],
+    ['/streak-settings', () => ({ daysOff: [1, 1] }), /`daysOff` must name each day once/],
+    ['/streak-settings', () => ({ daysOff: [0, 1, 2, 3, 4, 5, 6] }), /`daysOff` must have at most 6 items/],
+    ['/streak-settings', () => ({ frequency: 'weekly', daysOff: [0] }), /daysOff must be empty with frequency: weekly/],
     ['/streak-settings', () => ({ evaluationMode: 'XOR' }), /`evaluationMode` must be one of/],
     ['/streak-settings', () => ({ metrics: [{ metricId: nobody, threshold: 1 }] }), /There is no metric with the id/],
     ['/streak-settings', () => ({ metrics: [{ metricId: metric, threshold: 0 }] }), /`metrics.0.threshold` must be a number above 0/],

@@ -184,6 +184,23 @@ const cases: readonly Case[] = [
     then: 'streak 1; freezes 2',
   },
   {
+    what: 'a day off before they change stays one',
+    given: { streaks: { ...daily, daysOff: [0, 6] } },
+    // A Friday, and the Sunday after it.
+    events: ['01-06 12:00'],
+    changes: [['01-08 12:00', streaks({ daysOff: [] })]],
+    end: '01-08 18:00',
+    then: 'streak 1; expires 2040-01-08',
+  },
+  {
+    what: 'a day that was missed before it became a day off was missed',
+    given: { streaks: daily },
+    events: ['01-05 12:00'],
+    changes: [['01-07 12:00', streaks({ daysOff: [5] })]],
+    end: '01-07 18:00',
+    then: 'streak 0',
+  },
+  {
     what: 'streaks that are off miss nothing, and earn no freezes',
     given: { streaks: { ...daily, freezes: { initial: 0, maximum: 9, earnInterval: 2, earnAmount: 1 } } },
     events: ['01-02 12:00', '01-03 11:00'],

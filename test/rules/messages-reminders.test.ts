@@ -17,6 +17,7 @@ interface Case {
   readonly frequency: 'daily' | 'weekly' | 'monthly';
   readonly settings?: object;
   readonly messages?: object;
+  readonly streaks?: object;
   /** From the first step on, when Ana is created in Berlin; the last moment is the end. */
   readonly steps: readonly (readonly [at: string, ...steps: Step[]])[];
   /** When reminders become due. */
@@ -79,6 +80,14 @@ const cases: readonly Case[] = [
       ['2040-05-14T12:00:00Z'],
     ],
     due: ['2040-05-14T00:00:00Z'],
+  },
+  {
+    what: 'daily: none on a day off, and one on the day after',
+    frequency: 'daily',
+    streaks: { daysOff: [0, 6] },
+    // A Thursday and a Friday.
+    steps: [...twoDays, ['2040-05-12T12:00:00Z', { count: 0 }], ['2040-05-14T12:00:00Z', { count: 1 }], ['2040-05-15T12:00:00Z']],
+    due: ['2040-05-14T18:00:00Z'],
   },
   {
     what: 'daily: of the day after one that a pause covers',
@@ -232,11 +241,11 @@ describe('Reminders of streaks', () => {
   after(() => host.stop());
   afterEach(() => world.stop());
 
-  const config = ({ frequency, messages = {} }: Case, settings: object): string =>
+  const config = ({ frequency, messages = {}, streaks = {} }: Case, settings: object): string =>
     configText({
       settings,
       metrics: [{ key: 'm', name: 'M' }],
-      streaks: { enabled: true, frequency, metrics: [{ metricKey: 'm', threshold: 1 }] },
+      streaks: { enabled: true, frequency, metrics: [{ metricKey: 'm', threshold: 1 }], ...streaks },
       messages: { achievementCompleted: [], recap: [], reactivation: [], streakReminder: ['email'], ...messages },
       webhooks: [subscription('emails.streak_reminder_due')],
     });

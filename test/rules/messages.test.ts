@@ -371,7 +371,7 @@ describe('Another frequency of streaks', () => {
     const streaks = (frequency: string): string =>
       configText({
         metrics: [{ key: 'm', name: 'M' }],
-        streaks: { enabled: true, frequency, metrics: [{ metricKey: 'm', threshold: 1 }] },
+        streaks: { enabled: true, frequency, metrics: [{ metricKey: 'm', threshold: 1 }], daysOff: frequency === 'daily' ? [3] : [] },
         webhooks: [subscription('streak.started', 'streak.extended')],
       });
     const world = await startWorld({ config: streaks('daily'), now: '2040-01-02T12:00:00Z' });

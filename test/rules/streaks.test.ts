@@ -448,6 +448,210 @@ describe('Streaks', () => {
     },
   ]);
 
+  says('A day off keeps the streak of a user who stays away.', { known: ['ana'], streaks: { daysOff: [0, 6] } }, [
+    {
+      rule: 'over the weekend, and `expires` is the next day that counts',
+      lines: [
+        '01-05 12:00 | ana cards 1 | streak 1; expires 01-06',
+        '01-06 12:00 | ana cards 1 | streak 2; saidExpires 01-09',
+        '01-07 12:00 | nothing | streak 2; expires 01-09',
+        '01-08 12:00 | nothing | streak 2; expires 01-09',
+        '01-09 12:00 | ana cards 1 | streak 3; started 01-05; expires 01-10',
+      ],
+    },
+    {
+      rule: 'up to the end of the next day that counts',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '01-09 23:59:59.999 | nothing | streak 1; expires 01-09',
+        '01-10 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'an event on it extends the streak, and what was extended needs nothing else before the next day that counts',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '01-07 12:00 | ana cards 1 | extended yes; streak 2; expires 01-09',
+        '01-08 12:00 | ana cards 1 | extended yes; streak 3; expires 01-09',
+        '01-09 12:00 | ana cards 1 | streak 4; expires 01-10',
+      ],
+    },
+    {
+      rule: 'one can start on it',
+      lines: ['01-07 12:00 | ana cards 1 | streak 1; started 01-07; expires 01-09', '01-09 12:00 | ana cards 1 | streak 2; started 01-07'],
+    },
+    {
+      rule: 'it does not cover the day before',
+      lines: ['01-05 12:00 | ana cards 1 | streak 1', '01-07 00:00 | nothing | streak 0'],
+    },
+    {
+      rule: 'it uses no freeze',
+      given: { streaks: { freezes: { initial: 1, maximum: 1 } } },
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; freezes 1',
+        '01-09 12:00 | nothing | streak 1; freezes 1',
+        '01-10 12:00 | nothing | streak 1; freezes 0; expires 01-10',
+        '01-11 00:00 | nothing | streak 0; freezes 0',
+      ],
+    },
+    {
+      rule: 'freezes are earned on it as on other days',
+      given: { streaks: { freezes: { initial: 0, maximum: 9, earnInterval: 2, earnAmount: 1 } } },
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; freezes 2',
+        '01-08 12:00 | nothing | streak 1; freezes 3',
+        '01-09 12:00 | nothing | streak 1; freezes 3',
+      ],
+    },
+    {
+      rule: 'in the history it has the length that the streak kept, and a pause of it is shown',
+      lines: [
+        '01-06 12:00 | ana cards 1 |',
+        ' | ana pauses 01-07 to 01-07 |',
+        '01-07 12:00 | nothing | history 1 0',
+        '01-09 12:00 | nothing | streak 1; history 0 1 1p 1 0',
+      ],
+    },
+    {
+      rule: 'six of seven days may be off',
+      given: { streaks: { daysOff: [0, 1, 2, 3, 4, 5] } },
+      lines: [
+        '01-03 12:00 | ana cards 1 | streak 1; expires 01-07',
+        '01-07 12:00 | ana cards 1 | streak 2; expires 01-14',
+        '01-14 23:59 | nothing | streak 2; expires 01-14',
+        '01-15 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'a streak that is restored on it expires with the next day that counts',
+      lines: [
+        '01-05 12:00 | ana cards 1 | streak 1',
+        '01-07 12:00 | nothing | streak 0',
+        ' | ana restores the streak | streak 1; started 01-05; expires 01-09',
+        '01-10 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'by the calendar of the user: in Auckland it is Saturday already',
+      zone: 'NZ',
+      lines: [
+        '01-06 09:00 | ana moves to NZ |',
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-09',
+        '01-07 01:00 | nothing | streak 1; expires 01-09',
+        '01-09 23:59 | nothing | streak 1',
+        '01-10 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'after a move, the day that is needed next is the next one that counts in the old zone',
+      zone: 'NZ',
+      lines: [
+        '01-06 08:00 HI | ana moves to HI | streak 0',
+        '01-06 12:00 HI | ana cards 1 | streak 1',
+        '01-07 12:00 HI | ana moves to NZ | streak 1; expires 01-09',
+        '01-10 22:59 NZ | nothing | streak 1; expires 01-10',
+        '01-10 23:00 NZ | nothing | streak 0',
+      ],
+    },
+  ]);
+
+  says('Another choice of days off is for the current day and later ones.', { known: ['ana'], streaks: { daysOff: [0, 6] } }, [
+    {
+      rule: 'what was a day off stays one',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '01-08 12:00 | operator: days off 0 | streak 1; expires 01-09',
+        '01-09 12:00 | ana cards 1 | streak 2; history 1 1 1 2',
+      ],
+    },
+    {
+      rule: 'one that is taken away counts if it is not over',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-09',
+        '01-07 12:00 | operator: days off - | streak 1; expires 01-07',
+        '01-08 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'one that is added in its last minute is one',
+      given: { streaks: { daysOff: [] } },
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-07',
+        '01-07 23:59 | operator: days off 6 | streak 1; expires 01-08',
+        '01-08 23:59 | nothing | streak 1',
+        '01-09 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'one that is added later was missed',
+      given: { streaks: { daysOff: [] } },
+      lines: ['01-05 12:00 | ana cards 1 | streak 1', '~01-07 12:00 | operator: days off 5 | streak 0'],
+    },
+    {
+      rule: 'another frequency empties them',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-09',
+        ' | operator: frequency weekly | streak 1; expires 01-15',
+        ' | operator: frequency daily | streak 1; expires 01-07',
+      ],
+    },
+  ]);
+
+  says("A user's own days off replace the configured ones.", { known: ['ana'], streaks: { daysOff: [0, 6], personalization: true } }, [
+    {
+      rule: 'as soon as they are set',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-09',
+        ' | ana is off on 0 | streak 1; expires 01-07',
+        '01-08 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'also with none',
+      lines: ['01-06 12:00 | ana is off on - |', ' | ana cards 1 | streak 1; expires 01-07', '01-08 00:00 | nothing | streak 0'],
+    },
+    {
+      rule: 'from the current day on',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '~01-08 12:00 | ana is off on 1 | streak 1; expires 01-08',
+        '01-09 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'beside conditions of the user',
+      lines: [
+        '01-06 12:00 | ana prefers pages 2 |',
+        ' | ana is off on 6 |',
+        ' | ana pages 2 | streak 1; saidExpires 01-08',
+        ' | ana prefers pages 1 | expires 01-08',
+        ' | ana switches streaks off | expires 01-08',
+      ],
+    },
+    {
+      rule: 'while personalization is on',
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1; expires 01-09',
+        ' | ana is off on 6 | expires 01-08',
+        ' | operator: personalization off | expires 01-09',
+        ' | ana is off on 0 | refused 403; expires 01-09',
+        ' | operator: personalization on | expires 01-08',
+      ],
+    },
+    {
+      rule: 'while the streaks are daily',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        ' | ana is off on 123456 | expires 01-08',
+        ' | operator: frequency weekly | streak 1; expires 01-15',
+        ' | ana is off on 0 | refused 422',
+        '01-03 12:00 | operator: frequency daily | streak 1; expires 01-08',
+        '01-08 12:00 | operator: frequency weekly | streak 1; expires 01-15',
+        '01-16 00:00 | nothing | streak 0',
+      ],
+    },
+  ]);
+
   says('Restore sets the streak back to the length it had when it was last lost.', { known: ['ana'], streaks: {} }, [
     {
       rule: 'with the current day not yet extended',

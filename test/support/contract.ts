@@ -53,7 +53,7 @@ const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string
  */
 export const notBuilt = {
   operations: ['admin_streaks_reset', 'admin_streaks_settings_get', 'admin_streaks_settings_update'],
-  fields: ['anniversaryYears', 'daysOff', 'resetAt', 'branding', 'experimentation', 'aggregationPeriod', 'boostId'],
+  fields: ['anniversaryYears', 'resetAt', 'branding', 'experimentation', 'aggregationPeriod', 'boostId'],
 };
 
 /** Removes fields from every shape in a document. */

@@ -64,13 +64,18 @@ const nth = ({ pointsSystems }: ConfigDocument, list: 'triggers' | 'levels', no 
 const set = (field: string, value: unknown): Edit => ({ edit: 'set', part: 'streaks', field, value });
 const change = (list: ListName, which: string, field: string, value: unknown): Edit => ({ edit: 'change', list, which, field, value });
 
+/** `06`: Sunday and Saturday; `-`: none. */
+const daysOf = (text: string): number[] => (text === '-' ? [] : Array.from(text, Number));
+
 const nextStatus = { inactive: 'active', active: 'locked', locked: 'active' } as const;
 
 /** Changes by the operator. */
 const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDocument, words: readonly string[]) => Edit])[] = [
   [/^frequency (\S+)$/, (_, [frequency]) => set('frequency', frequency)],
+  [/^days off (-|[0-6]+)$/, (_, [days = '']) => set('daysOff', daysOf(days))],
   [/^mode (\S+)$/, (_, [mode]) => set('evaluationMode', mode)],
   [/^conditions (\S+) (\d+)$/, (_, [key = '', threshold]) => set('metrics', { [key]: Number(threshold) })],
+  [/^personalization (on|off)$/, (_, [state]) => set('personalization', state === 'on')],
   [/^streaks (on|off)$/, (_, [state]) => set('enabled', state === 'on')],
   [
     /^freezes (\d+) (\d+) (\d+) (\d+)$/,
@@ -151,6 +156,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
   [/^(\S+) switches streaks (on|off)$/, ({ subject }, user = '', to) => subject.setStreakPreferences(user, { enabled: to === 'on' })],
   [/^(\S+) resets the streak$/, ({ subject }, user = '') => subject.resetStreak(user)],
+  [/^(\S+) is off on (-|[0-6]+)$/, ({ subject }, user = '', days = '') => subject.setStreakPreferences(user, { daysOff: daysOf(days) })],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],
   [
     /^(\S+) completes (\S+)(?: (.+))?$/,

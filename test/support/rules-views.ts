@@ -114,6 +114,7 @@ const views: Readonly<Record<string, View>> = {
     const { periodStart, periodEnd } = await streak(look);
     return `${short(periodStart)}..${short(periodEnd)}`;
   },
+  saidExpires: (look) => short(event(look).currentStreak.expires),
   /** What the event says of the period. */
   saidPeriod: (look) => {
     const { periodStart, periodEnd } = event(look).currentStreak;

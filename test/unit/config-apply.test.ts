@@ -132,6 +132,7 @@ leaderboards:
         enabled: true,
         frequency: 'daily',
         evaluationMode: 'OR',
+        daysOff: [],
         personalization: false,
         metrics: [{ metricId: 'id-2', threshold: 2.5 }],
         freezes: { initial: 2, maximum: 2, earnInterval: 0, earnAmount: 0 },

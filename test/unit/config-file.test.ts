@@ -145,6 +145,7 @@ describe('A configuration file that is right is taken:', () => {
     ['templates with texts as long as they may be', `templates: [{key: t, name: T, type: recap, locale: en, body: ${'🙂'.repeat(5_000)}}]`],
     ['messages without quiet hours', 'messages: {quietFromHour: null, quietToHour: null, brandUrl: "http://localhost:3000", recap: []}'],
     ['streaks that are not enabled, without conditions', 'streaks: {enabled: false, frequency: monthly}'],
+    ['as many days off as there may be', 'streaks: {daysOff: [6, 5, 4, 3, 2, 1]}'],
     ['as many freezes as there may be', 'streaks: {freezes: {initial: 100, earnInterval: 10000, earnAmount: 100}}'],
     [
       'windows over midnight, and of one second',

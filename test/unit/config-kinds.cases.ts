@@ -131,7 +131,7 @@ streaks: §[]
 = streaks must be a map of fields, not a list
 # streaks with unknown fields
 @streaks §length: 5, freezes: {§start: 5}
-= streaks: unknown field "length" (allowed: enabled, frequency, evaluationMode, metrics, freezes, personalization)
+= streaks: unknown field "length" (allowed: enabled, frequency, evaluationMode, metrics, freezes, daysOff, personalization)
 = streaks: unknown field "start" (in freezes)
 # words for other words
 @streaks enabled: §on, frequency: §hourly, evaluationMode: §and, personalization: §1
@@ -172,6 +172,15 @@ streaks: §{enabled: true}
 # freezes beyond the limit
 @streaks freezes: §{earnInterval: 7, earnAmount: 1}
 = streaks: freezes.maximum is 0, so users cannot earn a freeze
+# days off of no week
+@streaks daysOff: [§7]
+= streaks: daysOff must be a whole number from 0 to 6, not the number 7
+# a day off twice
+@streaks daysOff: §[1, 1]
+= streaks: daysOff must name each day once
+# days off of weekly streaks
+@streaks frequency: weekly, daysOff: §[0]
+= streaks: daysOff must be empty with frequency: weekly: only daily streaks have days off
 # a streak board by a metric
 @board rankBy: streak, metricKey: §m
 = leaderboard "l": metricKey is not allowed with rankBy: streak

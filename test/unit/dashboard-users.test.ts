@@ -182,6 +182,7 @@ describe('The timeline of a user', () => {
   it('says what kept a streak or ended it, and which boosts multiplied an award', () => {
     const streak = { type: 'streak', date: '2026-03-01', frequency: 'weekly', length: 1, how: 'freeze' } as const;
     expect(streakSentence(streak)).to.equal('A freeze kept the streak at 1 week');
+    expect(streakSentence({ ...streak, frequency: 'daily', length: 2, how: 'day_off' })).to.equal('A day off kept the streak at 2 days');
     expect(streakSentence({ ...streak, length: 3, how: 'extended' })).to.equal('Streak extended to 3 weeks');
     expect(streakSentence({ ...streak, length: 0, how: 'lost' })).to.equal('Streak lost');
     const resetAt = '2026-03-01T12:00:00.000Z';

@@ -4,7 +4,7 @@ import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject,
 import { type ConfigFile, type Placed, type PlacedSingle } from '../file/file.js';
 import { identityOf, type Kind, kindOf, type ReferenceKind } from '../schema/kind.js';
 import { fileNames, kinds, type SingleName, singles } from '../schema/kinds.js';
-import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn } from '../schema/model.js';
+import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn, type StreakSettings } from '../schema/model.js';
 import { type ConfigProblem, type FileProblem, type Problem, type Subject } from '../file/problems.js';
 import type { WebhookReceivers } from '../schema/webhook-url.js';
 import { type Path } from '../file/yaml.js';
@@ -20,6 +20,12 @@ export interface PlanOptions {
   readonly webhookReceivers?: WebhookReceivers | undefined;
   /** A new UUID at every call. */
   readonly newId: () => string;
+}
+
+/** Whether another frequency empties the days off of streak settings, which only daily streaks have: unless `given` has some, which is refused. */
+function emptiesDaysOff(stored: object, given: FileFields): boolean {
+  const { frequency, daysOff = [] } = stored as Partial<StreakSettings>;
+  return daysOff.length > 0 && frequency !== 'daily' && (given['daysOff'] ?? null) === null;
 }
 
 /** A list of objects that a file may change. */
@@ -107,7 +113,8 @@ export class Draft {
   mergeSingle<S extends SingleName>(name: S, existing: ConfigDocument[S], given: PlacedSingle | null): ConfigDocument[S] {
     if (given === null) return existing;
     const { fields } = singles[name];
-    const made = storedSingle(fields, existing, given.value, this.resolverFor({ kind: name }, given.path));
+    const stored = storedSingle(fields, existing, given.value, this.resolverFor({ kind: name }, given.path));
+    const made = emptiesDaysOff(stored, given.value) ? { ...stored, daysOff: [] } : stored;
     const changed = fieldChanges(fields, existing, made, this.keyOf);
     if (changed.length > 0) this.changes.push({ action: 'change', kind: name, fields: changed });
     const settled = changed.length > 0 ? made : existing;

@@ -122,12 +122,13 @@ function quietProblems({ quietFromHour: from, quietToHour: to }: MessageSettings
   return from === to ? [problem('quietToHour', { code: 'no_quiet_hour', hour: from })] : [];
 }
 
-function streakProblems({ enabled, metrics, freezes }: StreakSettings): ConfigProblem[] {
+function streakProblems({ enabled, frequency, metrics, freezes, daysOff }: StreakSettings): ConfigProblem[] {
   const { initial, maximum, earnInterval, earnAmount } = freezes;
   const problems: ConfigProblem[] = [];
   const add = (field: Path, problem: Problem): unknown =>
     problems.push({ ...problem, path: ['streaks', ...field], subject: { kind: 'streaks' } });
   if (enabled && metrics.length === 0) add(['metrics'], { code: 'no_conditions' });
+  if (daysOff.length > 0 && frequency !== 'daily') add(['daysOff'], { code: 'days_off_not_daily', frequency });
   if (maximum > limits.maxFreezes) add(['freezes', 'maximum'], { code: 'too_many_freezes', maximum });
   if (initial > maximum) add(['freezes', 'initial'], { code: 'initial_above_maximum', initial, maximum });
   for (const [field, by] of [

@@ -86,6 +86,8 @@ const words = {
   hours_reversed: ({ from, to }: { from: number; to: number }) =>
     `achievementToHour is ${to}: it must be after achievementFromHour, ${from}`,
   no_conditions: 'metrics must name at least one metric while streaks are enabled',
+  days_off_not_daily: ({ frequency }: { frequency: string }) =>
+    `daysOff must be empty with frequency: ${frequency}: only daily streaks have days off`,
   too_many_freezes: ({ maximum }: { maximum: number }) => `freezes.maximum is ${maximum}: the limit is ${limits.maxFreezes}`,
   initial_above_maximum: ({ initial, maximum }: { initial: number; maximum: number }) =>
     `freezes.initial is ${initial}, which is above the maximum of ${maximum}`,

@@ -181,6 +181,14 @@ export const reactivationDays = list(whole(1, limits.maxReactivationDays), limit
   { error: 'must go up, each number of days once' },
 );
 
+/** The last day of a week that starts with 0, Sunday. A streak needs one day that counts, so six days may be off. */
+const saturday = 6;
+
+/** The weekdays that do not count for daily streaks. */
+export const daysOff = list(whole(0, saturday), saturday).refine((days) => new Set(days).size === days.length, {
+  error: 'must name each day once',
+});
+
 /** A number above 0, decimals included. */
 export const positive = z
   .number({ error: mustBe(aboveZero) })

@@ -166,7 +166,9 @@ export interface StreakSettings {
     readonly earnInterval: number;
     readonly earnAmount: number;
   };
-  /** Whether users may set their own conditions. */
+  /** The weekdays, from 0 for Sunday to 6, that do not count; empty unless the frequency is daily. */
+  readonly daysOff: readonly number[];
+  /** Whether users may set their own conditions and days off. */
   readonly personalization: boolean;
 }
 
@@ -365,6 +367,7 @@ export const emptyConfig: ConfigDocument = {
     evaluationMode: 'OR',
     metrics: [],
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
+    daysOff: [],
     personalization: false,
   },
   leaderboards: [],

@@ -1,18 +1,19 @@
 /**
- * Of which streaks users are reminded: those that end with their current period unless they are extended, that no pause covers, and that their
- * users have not switched off.
+ * Of which streaks users are reminded: those that end with their current period unless they are extended, that no pause covers and no day off,
+ * and that their users have not switched off.
  */
 import type pg from 'pg';
 import type { StreakFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
-import { currentPeriod } from '../../responses/streaks.js';
+import { countingDay, currentPeriod } from '../../responses/streaks.js';
 import { dayToDate } from '../../shared/calendar.js';
 
 /** The dates, `YYYY-MM-DD`, of the current period of a streak that was read, if the streak ends with it unless the user extends it. */
 export function endingPeriod(config: ActiveConfig, fact: StreakFact | undefined): { first: string; last: string } | undefined {
-  return fact && fact.length > 0 && !fact.isExtended && !fact.isPaused ? currentPeriod(config, fact) : undefined;
+  if (!fact || fact.length === 0 || fact.isExtended || fact.isPaused) return undefined;
+  return countingDay(fact.current, fact.daysOff) === fact.current ? currentPeriod(config, fact) : undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   type SystemSpec,
   type TriggerSpec,
 } from './documents.js';
+import { daysOff } from './edit-arbitraries.js';
 import { lapsingStepArbitrary, stepArbitrary } from './step-arbitraries.js';
 import { zones } from './zones.js';
 import type { History, Step } from './history.js';
@@ -174,6 +175,7 @@ const streaks: fc.Arbitrary<StreaksSpec> = fc.record({
       ...{ initial, maximum: Math.max(earned ? 1 : 0, initial + more), earnInterval: 0, earnAmount: 0 },
       ...earned,
     })),
+  daysOff: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, daysOff),
   personalization: fc.boolean(),
 });
 

@@ -91,6 +91,7 @@ export interface StreaksSpec {
   /** Thresholds by the key of the metric. */
   readonly conditions: Readonly<Record<string, number>>;
   readonly freezes?: Partial<StreakSettings['freezes']>;
+  readonly daysOff?: readonly number[];
   readonly personalization?: boolean;
 }
 
@@ -244,6 +245,7 @@ function streakSettings(builder: Builder, spec: StreaksSpec | undefined): Streak
     evaluationMode: spec?.mode ?? 'OR',
     metrics: Object.entries(spec?.conditions ?? {}).map(([key, threshold]) => ({ metricId: builder.id('metric', key), threshold })),
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0, ...spec?.freezes },
+    daysOff: spec?.frequency === undefined || spec.frequency === 'daily' ? (spec?.daysOff ?? []) : [],
     personalization: spec?.personalization ?? false,
   };
 }

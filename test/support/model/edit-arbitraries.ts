@@ -22,6 +22,9 @@ const described: Values = {
 };
 const status = oneOf('active', 'inactive');
 
+/** Weekdays that do not count for daily streaks. */
+export const daysOff = fc.subarray([0, 1, 2, 3, 4, 5, 6], { maxLength: 6 });
+
 /** By the list and the stored name of the field. What an object keeps for good has no values. */
 const objectValues: Readonly<Record<ListName, Values>> = {
   attributes: { key: oneOf('city', 'town', 'tier', 'device'), name: oneOf('One', 'Two') },
@@ -149,6 +152,7 @@ const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> 
       },
       ...Object.entries(freezes).map(([field, value]) => ({ weight: 1, arbitrary: fc.record({ [field]: value }) })),
     ),
+    daysOff,
     personalization: fc.boolean(),
   },
   messages: {
@@ -188,6 +192,7 @@ const listWeights: Readonly<Record<ListName, number>> = {
 /** Fields that are not changed more often than others of their list. */
 const fieldWeights: Readonly<Record<string, number>> = {
   ...{ 'settings.weekStart': 6, 'settings.defaultTimeZone': 8, 'streaks.enabled': 2, 'streaks.freezes': 6, 'streaks.frequency': 3 },
+  ...{ 'streaks.daysOff': 3 },
   ...{ 'pointsSystems.maxPoints': 4, 'levels.points': 4, 'triggers.timeInterval': 4, 'triggers.status': 3, 'triggers.points': 2 },
   ...{ 'achievements.status': 6, 'leaderboards.status': 8, 'leaderboards.maxParticipants': 8, 'leaderboards.end': 2 },
 };

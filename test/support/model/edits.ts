@@ -182,7 +182,8 @@ function set(document: ConfigDocument, { part, field, value }: Extract<Edit, { e
   const before = document[part] as unknown as Fields;
   const next = stored(document, field, value, nowMs);
   const isPart = part === 'streaks' && field === 'freezes';
-  return { ...document, [part]: { ...before, [field]: isPart ? { ...document.streaks.freezes, ...(next as object) } : next } };
+  const emptied = part === 'streaks' && field === 'frequency' && value !== 'daily' ? { daysOff: [] } : {};
+  return { ...document, [part]: { ...before, ...emptied, [field]: isPart ? { ...document.streaks.freezes, ...(next as object) } : next } };
 }
 
 /** What is left of an object when others have been archived: null where it is archived with them. */

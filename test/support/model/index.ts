@@ -86,6 +86,13 @@ export class Model implements Operations {
         return { status: 200 };
       }
       if (!this.world.config.streaks.personalization) throw new Refused(403, 'users have no conditions of their own');
+      if ('daysOff' in preferences) {
+        const { daysOff } = preferences;
+        if (daysOff.length > 0 && this.world.config.streaks.frequency !== 'daily')
+          throw new Refused(422, 'only daily streaks have days off');
+        this.settled(userId).daysOff = daysOff;
+        return { status: 200 };
+      }
       const { evaluationMode, metrics } = preferences;
       const known = metrics.map(({ key, threshold }) => {
         const metric = live(this.world.config.metrics).find((candidate) => candidate.key === key);

@@ -62,8 +62,9 @@ function* smaller(document: ConfigDocument): Generator<ConfigDocument> {
       yield { ...document, pointsSystems: document.pointsSystems.map((one) => (one === system ? free : one)) };
     }
   }
-  const { freezes, enabled } = document.streaks;
+  const { freezes, enabled, daysOff } = document.streaks;
   if (enabled) yield { ...document, streaks: { ...document.streaks, enabled: false } };
+  if (daysOff.length > 0) yield { ...document, streaks: { ...document.streaks, daysOff: [] } };
   if (freezes.maximum > 0) {
     yield { ...document, streaks: { ...document.streaks, freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 } } };
   }

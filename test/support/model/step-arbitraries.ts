@@ -1,7 +1,7 @@
 /** The steps of histories: users from a small pool, each with a home zone that is left now and then, and a clock that seeks out edges. */
 import fc from 'fast-check';
 import { eventAttributeValues, userAttributeValues } from './documents.js';
-import { editsArbitrary, timedEditsArbitrary } from './edit-arbitraries.js';
+import { daysOff, editsArbitrary, timedEditsArbitrary } from './edit-arbitraries.js';
 import type { Edit } from './edits.js';
 import type { Step } from './history.js';
 import type { Jump } from './jumps.js';
@@ -133,6 +133,7 @@ const preferences: fc.Arbitrary<Step> = fc.record({
   userId,
   preferences: fc.oneof(
     fc.record({ enabled: fc.boolean() }),
+    fc.record({ daysOff }),
     fc.record({
       evaluationMode: fc.constantFrom('AND' as const, 'OR' as const),
       metrics: fc.uniqueArray(fc.record({ key: fc.constantFrom('m1', 'm2'), threshold: fc.integer({ min: 1, max: 6 }) }), {

@@ -1,6 +1,6 @@
 /** Rules "Streaks": the shapes in which a streak is shown. */
 import { dateOf, firstDayOf, instant, lastDayOf } from './time.js';
-import { currentPeriod, shownLength, weeksOf } from './streaks.js';
+import { countingPeriod, currentPeriod, shownLength, weeksOf } from './streaks.js';
 import { localDayOf, type User } from './users.js';
 import type { World } from './world.js';
 
@@ -23,7 +23,7 @@ export function streakBody(world: World, user: User): object {
     started: date(firstDayOf(frequency, started, weeks)),
     periodStart: date(firstDayOf(frequency, current, weeks)),
     periodEnd: date(lastDayOf(frequency, current, weeks)),
-    expires: date(lastDayOf(frequency, isExtended ? current + 1 : current, weeks)),
+    expires: date(lastDayOf(frequency, countingPeriod(world, user, frequency, isExtended ? current + 1 : current), weeks)),
     ...(showsFreezes(world, held)
       ? {
           freezes: held,

@@ -1,7 +1,7 @@
 /** Rules "Streaks": counting, extending, missing, freezes, moving between zones, restoring, resetting. Answers are streak-answers.ts. */
 import { add, amount, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
-import { dayOf, firstDayOf, frequencies, instant, lastDayOf, periodOf, startOfDay, type Frequency, type Weeks } from './time.js';
+import { dayOf, firstDayOf, frequencies, instant, lastDayOf, periodOf, startOfDay, weekdayOf, type Frequency, type Weeks } from './time.js';
 import type { Kept, Pause, PersonalConditions, Streak } from './streak-state.js';
 import { localDayOf, reach, zoneOf, type User } from './users.js';
 import { live, Refused, type World } from './world.js';
@@ -86,6 +86,15 @@ export function count(world: World, user: User, metricId: string, value: Amount)
   return isCondition;
 }
 
+/** Rule "Days off": the first period, from `period` on, that is no day off of the user's. Only a shown daily streak has days off. */
+export function countingPeriod({ config: { streaks } }: World, user: User, frequency: Frequency, period: number): number {
+  if (frequency !== 'daily' || streaks.frequency !== 'daily') return period;
+  const daysOff = (streaks.personalization ? user.daysOff : null) ?? streaks.daysOff;
+  let counting = period;
+  while (daysOff.includes(weekdayOf(counting))) counting += 1;
+  return counting;
+}
+
 /** Freezes that were earned or given: never beyond the maximum, but what was granted beyond it stays. */
 function gain(world: World, user: User, freezes: number): void {
   user.freezes = Math.max(user.freezes, Math.min(user.freezes + freezes, world.config.streaks.freezes.maximum));
@@ -118,16 +127,17 @@ function firstMissed(world: World, user: User, frequency: Frequency, now: number
   return [{ frequency, period: last + 1, at, through: Math.max(end, grace === -Infinity ? end : localDayOf(user, grace - 1)) }];
 }
 
-/** Rule "Missing", for one period: a pause covers it, or a freeze does, or the streak is lost. */
+/** Rule "Missing", for one period: a pause covers it, or a day off or a freeze does, or the streak is lost. */
 function miss(world: World, user: User, { frequency, period, at }: Missed): Change[] {
   const streak = user.streaks[frequency];
   const { length, started } = streak;
   const weeks = weeksOf(world, user);
   const [first, last] = [firstDayOf(frequency, period, weeks), lastDayOf(frequency, period, weeks)];
   const usedPause = user.pauses.some(({ start, end }) => dayOf(start) <= last && dayOf(end) >= first);
-  const usedFreeze = !usedPause && frequency === world.config.streaks.frequency && user.freezes > 0;
+  const isOff = countingPeriod(world, user, frequency, period) !== period;
+  const usedFreeze = !usedPause && !isOff && frequency === world.config.streaks.frequency && user.freezes > 0;
   if (usedFreeze) user.freezes -= 1;
-  if (usedPause || usedFreeze) {
+  if (usedPause || isOff || usedFreeze) {
     streak.last = period;
     keep(streak, period, { length, usedFreeze, usedPause });
     return [];
@@ -186,7 +196,8 @@ export function grantGrace(world: World, user: User, oldZone: string): void {
   for (const frequency of frequencies) {
     const streak = user.streaks[frequency];
     if (streak.length === 0 || streak.last === null) continue;
-    const needed = Math.max(streak.last + 1, currentPeriod(world, user, frequency));
+    const next = Math.max(streak.last + 1, currentPeriod(world, user, frequency));
+    const needed = countingPeriod(world, user, frequency, next);
     streak.grace = startOfDay(oldZone, lastDayOf(frequency, needed, weeksOf(world, user)) + 1);
   }
 }

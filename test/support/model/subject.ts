@@ -15,9 +15,10 @@ export interface EventRequest {
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
 export type IdentifyMode = 'create' | 'update' | 'upsert';
 
-/** A user's own streak conditions, by the keys of metrics; or only whether the user has streaks, which leaves the conditions. */
+/** A user's own streak conditions, by the keys of metrics; or only whether the user has streaks, or the days off, which leaves the rest. */
 export type StreakPreferences =
   | { readonly enabled: boolean }
+  | { readonly daysOff: readonly number[] }
   | {
       readonly evaluationMode: StreakSettings['evaluationMode'];
       readonly metrics: readonly { readonly key: string; readonly threshold: number }[];

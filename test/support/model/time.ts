@@ -72,6 +72,9 @@ export const plus = (day: number, count: number, unit: 'day' | 'month' | 'year')
         .plus({ [unit]: count })
         .toMillis() / dayMs;
 
+/** The day of the week, from 0 for Sunday. */
+export const weekdayOf = (day: number): number => dateTime(day).weekday % 7;
+
 export type WeekStart = Settings['weekStart'];
 
 /** On which day weeks start; `earlier` is how it was before, up to the end of the week in which that was changed. */

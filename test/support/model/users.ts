@@ -75,6 +75,8 @@ export interface User {
   /** How weeks were before the last change of the day on which they start. */
   earlierWeeks: Weeks['earlier'];
   personal: PersonalConditions | null;
+  /** The weekdays that the user has off in place of the configured ones. */
+  daysOff: readonly number[] | null;
   /** False while the user has switched streaks off. */
   hasStreaks: boolean;
   /** When (World.sequence) each value that leaderboards rank was last changed: `metric:`, `points:` and the id, `streak:` and the frequency. */
@@ -139,6 +141,7 @@ export function newUser(world: World, id: string, tz: string | null): User {
     pauses: [],
     earlierWeeks: null,
     personal: null,
+    daysOff: null,
     hasStreaks: true,
     reached: new Map(),
     webhooks: [],

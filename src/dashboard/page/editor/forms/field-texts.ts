@@ -36,7 +36,11 @@ export const streakFields: Readonly<Record<string, FieldText>> = {
   maximum: { label: 'Most per user', help: 'Without it, as many as a new user has.' },
   earnInterval: { label: 'Earned every … days', help: '0: never.' },
   earnAmount: { label: 'Earned each time' },
-  personalization: { label: 'Personal conditions', help: 'Users may have conditions of their own, which replace these.' },
+  daysOff: {
+    label: 'Days off',
+    help: 'Weekdays that do not count for daily streaks, from 0 (Sunday) to 6 (Saturday): 0, 6. A day off costs no user a streak.',
+  },
+  personalization: { label: 'Personal conditions', help: 'Users may have conditions and days off of their own, which replace these.' },
 };
 
 export const webhookFields: Readonly<Record<string, FieldText>> = {

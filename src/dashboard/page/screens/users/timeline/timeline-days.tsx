@@ -34,6 +34,7 @@ const streakTones: Readonly<Record<StreakEntry['how'], 'neutral' | 'good' | 'war
   extended: 'good',
   freeze: 'warning',
   pause: 'neutral',
+  day_off: 'neutral',
   move: 'neutral',
   lost: 'bad',
 };

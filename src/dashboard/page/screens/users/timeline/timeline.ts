@@ -126,6 +126,8 @@ function periodSentence({ how, length, frequency }: StreakEntry): string {
       return `A freeze kept the streak at ${streak}`;
     case 'pause':
       return `A pause kept the streak at ${streak}`;
+    case 'day_off':
+      return `A day off kept the streak at ${streak}`;
     case 'lost':
       return 'Streak lost';
     case 'move':
