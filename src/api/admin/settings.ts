@@ -8,9 +8,11 @@ import type { ConfigDocument } from '../../config/schema/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray } from '../../shared/shapes.js';
+import type { Edit } from '../../threads/config-tasks.js';
 import { configWork, objectsOfEdits } from '../../threads/threads.js';
 import { type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
+import { contractStreaksBody, contractStreaksFields, contractStreaksShape, shownContractStreaks } from './contract-streaks.js';
 import { listOf, uuid } from './requests.js';
 import { shownType } from './resource.js';
 
@@ -67,19 +69,24 @@ const parts: readonly Part[] = [
   },
 ];
 
-/** Changes one part of the configuration and returns it. Throws a 422 with everything that is wrong. */
-async function change(caller: Caller, part: SingleName, sent: object): Promise<ConfigDocument[SingleName]> {
+type SettingsEdit = Extract<Edit, { readonly settings: SingleName }>;
+
+/** Changes parts of the configuration and returns the whole. Throws a 422 with everything that is wrong with the first part that is. */
+async function change(caller: Caller, editsOf: (before: ConfigDocument) => readonly SettingsEdit[]): Promise<ConfigDocument> {
   const { services, tenant } = caller;
   return services.configuration.edit(tenant, { author: await authorOf(caller) }, async (before, context) => {
-    // A file gives freezes as a whole; a request changes only the fields it sends.
-    const fields = 'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
-    const order = { document: before, context, place: null, edits: [{ settings: part, fields }] };
+    const order = { document: before, context, place: null, edits: editsOf(before) };
     const { document, isChanged, outcomes } = await configWork('edit', order, objectsOfEdits(before, order.edits));
-    const [outcome] = outcomes;
-    if (outcome && 'refusal' in outcome) throw new LaurelError('unprocessable', outcome.refusal);
-    return { document: isChanged ? document : before, result: document[part] };
+    const [refusal] = outcomes.flatMap((outcome) => ('refusal' in outcome ? [outcome.refusal] : []));
+    if (refusal !== undefined) throw new LaurelError('unprocessable', refusal);
+    const after = isChanged ? document : before;
+    return { document: after, result: after };
   });
 }
+
+/** A file gives freezes as a whole; a request changes only the fields it sends. */
+const ownFields = (before: ConfigDocument, sent: object): object =>
+  'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
 
 function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part): Route[] {
   const { fields } = singles[part];
@@ -107,10 +114,39 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       body,
       handle: async ({ services, principal, tenant, body: own }) => ({
         status: 200,
-        body: await change({ services, principal, tenant }, part, own),
+        body: (await change({ services, principal, tenant }, (before) => [{ settings: part, fields: ownFields(before, own) }]))[part],
       }),
     }),
   ];
 }
 
-export const settingsAdminRoutes: readonly Route[] = parts.flatMap(routesOf);
+const contractStreakRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/streaks/settings',
+    summary: 'Get the streak settings as the hosted service has them',
+    description: 'The same settings as `/streak-settings`, which has exact thresholds and the switch of streaks.',
+    operation: 'admin_streaks_settings_get',
+    responses: { 200: contractStreaksShape },
+    handle: async ({ services, tenant }) => ({ status: 200, body: shownContractStreaks(await services.configuration.read(tenant)) }),
+  }),
+  defineRoute({
+    method: 'patch',
+    path: '/streaks/settings',
+    summary: 'Change streak settings as the hosted service has them',
+    description:
+      '`metrics` and `freezes` are replaced as a whole. A number that is sent as it is shown stays exactly what it is in `/streak-settings`. ' +
+      'Sending `metrics` enables streaks. `daysOff` must be empty.',
+    operation: 'admin_streaks_settings_update',
+    changesConfiguration: true,
+    responses: { 200: contractStreaksShape },
+    body: contractStreaksBody,
+    handle: async ({ services, principal, tenant, body: sent }) => {
+      const caller = { services, principal, tenant };
+      const document = await change(caller, (before) => [{ settings: 'streaks', fields: contractStreaksFields(before, sent) }]);
+      return { status: 200, body: shownContractStreaks(document) };
+    },
+  }),
+];
+
+export const settingsAdminRoutes: readonly Route[] = [...parts.flatMap(routesOf), ...contractStreakRoutes];
