@@ -158,3 +158,136 @@ describe('The streak settings of the contract', () => {
   ];
   for (const [sent, sentence] of bad) it(`refuse ${JSON.stringify(sent)}`, () => refused(sent, sentence));
 });
+
+describe('The settings of the contract', () => {
+  let world: World;
+  const { shown, change, refused, sendBack } = settingsOf(() => world, '/settings');
+  const brand = '/messages-settings';
+  before(async () => {
+    world = await startWorld({ config: 'settings: {}' });
+  });
+  after(() => world.stop());
+
+  const fields = async (...names: string[]): Promise<object> => {
+    const all = await shown();
+    return Object.fromEntries(names.map((name) => [name, all[name]]));
+  };
+  const ofContract = () => fields('branding', 'experimentation', 'aggregationPeriod');
+
+  const branding = { appName: 'Laurel', appUrl: '', brandColor: '#4f46e5', font: 'MODERN_SANS', logo: null, appIcon: null };
+
+  it('are those of Laurel, and a change touches what it names, field by field', async () => {
+    const unset = { branding, experimentation: { controlRatio: 0, userActivationWindow: 7 }, aggregationPeriod: 'weekly' };
+    expect(await ofContract()).to.deep.equal(unset);
+    await sendBack();
+    const changes: readonly { readonly branding?: object; readonly experimentation?: object; readonly aggregationPeriod?: string }[] = [
+      { branding: { appName: 'Oak' } },
+      { branding: { appUrl: 'https://oak.example/app', font: 'BOOK_SERIF' } },
+      { branding: { logo: { url: 'https://oak.example/logo.png' } } },
+      { branding: { appIcon: { url: 'https://oak.example/icon.png' }, logo: null } },
+      { branding: { appIcon: null, brandColor: '#ff0000' } },
+      { branding: {} },
+      { experimentation: { controlRatio: 29 } },
+      { experimentation: { userActivationWindow: 3 } },
+      { experimentation: { userActivationWindow: 30, controlRatio: 100 } },
+      { experimentation: {}, aggregationPeriod: 'monthly' },
+      {},
+    ];
+    let wanted = unset;
+    for (const sent of changes) {
+      wanted = {
+        ...wanted,
+        ...sent,
+        branding: { ...wanted.branding, ...sent.branding },
+        experimentation: { ...wanted.experimentation, ...sent.experimentation },
+      };
+      expect(await change(sent)).to.deep.include(wanted);
+      expect(await ofContract()).to.deep.equal(wanted);
+      await sendBack();
+    }
+    expect(await shown()).to.deep.include({ controlRatio: 1, activationWindowDays: 30, recapFrequency: 'monthly', emailHour: 9 });
+    expect(await shown(brand)).to.deep.include({
+      brandName: 'Oak',
+      brandUrl: 'https://oak.example/app',
+      brandColor: '#ff0000',
+      brandFont: 'BOOK_SERIF',
+      brandLogoUrl: null,
+      brandIconUrl: null,
+    });
+    await change({ experimentation: { controlRatio: 29 } });
+    expect(await shown()).to.deep.include({ controlRatio: 0.29 });
+  });
+
+  it('round what they cannot show, and keep it where it is sent as shown', async () => {
+    for (const [exact, contract] of [
+      [{ controlRatio: 0.125 }, { experimentation: { controlRatio: 13, userActivationWindow: 30 } }],
+      [{ controlRatio: 0.004 }, { experimentation: { controlRatio: 0, userActivationWindow: 30 } }],
+      [{ recapFrequency: 'daily' }, { aggregationPeriod: 'weekly' }],
+      [{ recapFrequency: 'yearly' }, { aggregationPeriod: 'monthly' }],
+    ]) {
+      await change(exact as object);
+      expect(await shown()).to.deep.include({ ...exact, ...contract });
+      await sendBack();
+      await change(contract as object);
+      expect(await shown()).to.deep.include({ ...exact, ...contract });
+    }
+    await change({ aggregationPeriod: 'weekly' });
+    expect(await shown()).to.deep.include({ recapFrequency: 'weekly' });
+  });
+
+  it('take a change of one of two fields that mean the same, beside the other as it was read', async () => {
+    await change({ controlRatio: 0.125, recapFrequency: 'daily', activationWindowDays: 7 });
+    const first = await shown();
+    const experimentation = { ...(first['experimentation'] as object), controlRatio: 20 };
+    expect(await change({ ...first, experimentation })).to.deep.include({ controlRatio: 0.2, recapFrequency: 'daily', experimentation });
+    const own = { controlRatio: 0.125, recapFrequency: 'yearly' };
+    expect(await change({ ...(await shown()), ...own })).to.deep.include({ ...own, aggregationPeriod: 'monthly' });
+    expect(await change({ controlRatio: 0.5, experimentation: { controlRatio: 50 } })).to.deep.include({ controlRatio: 0.5 });
+  });
+
+  it('store each form of a color as #rrggbb', async () => {
+    for (const [sent, stored] of [
+      ['#0aF', '#00aaff'],
+      ['#00AAFF', '#00aaff'],
+      ['rgb(0, 170,255)', '#00aaff'],
+      ['rgba(0,170,255,1)', '#00aaff'],
+      ['RGBA(0, 0, 0, 0.5)', '#808080'],
+      ['rgba(255, 0, 0, .2)', '#ffcccc'],
+      ['rgba(1,2,3,0)', '#ffffff'],
+    ]) {
+      expect(((await change({ branding: { brandColor: sent } }))['branding'] as typeof branding).brandColor).to.equal(stored);
+      expect(await shown(brand)).to.deep.include({ brandColor: stored });
+    }
+  });
+
+  const bad: readonly (readonly [sent: unknown, sentence: RegExp])[] = [
+    [{ branding: null }, /`branding` must be an object/],
+    [{ experimentation: null }, /`experimentation` must be an object/],
+    [{ aggregationPeriod: null }, /`aggregationPeriod` must be one of weekly, monthly/],
+    [{ aggregationPeriod: 'daily' }, /`aggregationPeriod` must be one of weekly, monthly/],
+    [{ branding: { appName: '' } }, /`branding.appName` must not be empty/],
+    [{ branding: { appName: null } }, /`branding.appName` must be a/],
+    [{ branding: { appUrl: '' } }, /`branding.appUrl` must be a URL like/],
+    [{ branding: { appUrl: 'oak' } }, /`branding.appUrl` must be a URL like/],
+    [{ branding: { appUrl: 'http://oak.example' } }, /`branding.appUrl` must start with https/],
+    [{ branding: { font: 'ARIAL' } }, /`branding.font` must be one of MODERN_SANS/],
+    [{ branding: { logo: 'https://oak.example/logo.png' } }, /`branding.logo` must be an object/],
+    [{ branding: { logo: {} } }, /`branding.logo.url`/],
+    [{ branding: { appIcon: { url: 'icon.png' } } }, /`branding.appIcon.url` must be a URL like/],
+    ...['red', '#12', '#1234', 'rgb(1,2)', 'rgb(256,0,0)', 'rgba(0,0,0,1.5)', 'hsl(0,0%,0%)'].map(
+      (brandColor) =>
+        [{ branding: { brandColor } }, /`branding.brandColor` must be a color: #RGB, #RRGGBB, rgb\(…\) or rgba\(…\)/] as const,
+    ),
+    [{ experimentation: { controlRatio: 12.5 } }, /`experimentation.controlRatio` must be an integer/],
+    [{ experimentation: { controlRatio: 101 } }, /`experimentation.controlRatio` must be a whole number from 0 to 100/],
+    [{ experimentation: { userActivationWindow: 2 } }, /`experimentation.userActivationWindow` must be a whole number from 3 to 30/],
+    [{ experimentation: { userActivationWindow: 31 } }, /`experimentation.userActivationWindow` must be a whole number from 3 to 30/],
+    [
+      { controlRatio: 0.1, experimentation: { controlRatio: 20 } },
+      /`controlRatio` and `experimentation.controlRatio` change the same setting/,
+    ],
+    [{ emailHour: 5, branding: { logo: 1 } }, /`branding.logo` must be an object/],
+    [{ achievementFromHour: 22, branding: { appName: 'Elm' } }, /achievementToHour is 21: it must be after/],
+  ];
+  for (const [sent, sentence] of bad) it(`refuse ${JSON.stringify(sent)}`, () => refused(sent, sentence));
+});

@@ -33,6 +33,7 @@ const pushTo = (token: string, fields: Partial<Push> = {}): Push => ({
   title: 'Streak ends today',
   body: 'Three hours left',
   url: 'https://game.example/streak',
+  icon: null,
   ...fields,
 });
 
@@ -391,7 +392,8 @@ describe('Pushes', () => {
     it('have their text, their link and the delivery, and share one access token', async () => {
       const { push } = create(allProviders());
       const first = pushTo(fcmToken);
-      const results = await Promise.all([first, pushTo('other', { url: null })].map((one) => push!.send(one, ada)));
+      const icon = 'https://game.example/icon.png';
+      const results = await Promise.all([first, pushTo('other', { url: null, icon })].map((one) => push!.send(one, ada)));
       expect(results.map(({ kind }) => kind)).to.deep.equal(['accepted', 'accepted']);
       expect(fcm.pushes.find(({ token }) => token === fcmToken)!.body).to.deep.equal({
         token: fcmToken,
@@ -400,9 +402,9 @@ describe('Pushes', () => {
         android: { ttl: '86400s', notification: { tag: first.id } },
         apns: { headers: { 'apns-collapse-id': first.id } },
       });
-      expect(fcm.pushes.find(({ token }) => token === 'other')!.body)
-        .to.have.property('data')
-        .that.has.all.keys('messageId');
+      const other = fcm.pushes.find(({ token }) => token === 'other')!.body;
+      expect(other).to.have.property('data').that.has.all.keys('messageId');
+      expect(other).to.deep.include({ webpush: { notification: { icon } } });
       expect(fcm.issued()).to.equal(1);
     });
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
-import { type MessageTemplate } from '../../src/config/schema/model.js';
+import { brandFonts, type MessageTemplate } from '../../src/config/schema/model.js';
 import { checkText } from '../../src/config/templates/check.js';
 import { contrast, readableOn, textOn } from '../../src/messages/render/colors.js';
 import { defaultTexts } from '../../src/messages/render/defaults.js';
+import { fontStacks } from '../../src/messages/render/fonts.js';
 import { type MessageLinks, renderEmail, renderPush } from '../../src/messages/render/render.js';
 import { textFields } from '../../src/messages/render/defaults.js';
 import { type MessageConfig } from '../../src/messages/render/texts.js';
@@ -367,6 +368,17 @@ describe('The link of a message', () => {
     const { url, warnings } = await renderPush(config, messageVariables('recap'));
     expect([url, warnings]).to.deep.equal([null, ['the link of the template is longer than 1000 characters']]);
   });
+});
+
+describe('The font of a brand', () => {
+  for (const brandFont of brandFonts) {
+    it(`is that of every text with ${brandFont}, and fits into an attribute`, async () => {
+      const { html } = await email(messageConfig({ brandFont }), messageVariables('recap'));
+      const stacks = new Set(Array.from(html.matchAll(/font-family:([^;]*);/g), ([, stack]) => stack));
+      expect([...stacks]).to.deep.equal([fontStacks[brandFont]]);
+      expect(fontStacks[brandFont]).to.match(/^[\w ,-]+(sans-serif|serif|monospace)$/);
+    });
+  }
 });
 
 describe('The colours of a brand', () => {

@@ -12,9 +12,12 @@ import type { Edit } from '../../threads/config-tasks.js';
 import { configWork, objectsOfEdits } from '../../threads/threads.js';
 import { type Caller, defineRoute, type Route } from '../route.js';
 import { authorOf } from './author.js';
+import { brandFields, contractSettingsBody, contractSettingsShape, settingsFields, shownContractSettings } from './contract-settings.js';
 import { contractStreaksBody, contractStreaksFields, contractStreaksShape, shownContractStreaks } from './contract-streaks.js';
 import { listOf, uuid } from './requests.js';
 import { shownType } from './resource.js';
+
+type SettingsEdit = Extract<Edit, { readonly settings: SingleName }>;
 
 /** Settings of one kind. `sent` and `shown` are schemas that differ from those of a file, in requests and responses. */
 interface Part {
@@ -24,10 +27,34 @@ interface Part {
   readonly what: string;
   readonly sent?: Readonly<Record<string, z.ZodType>>;
   readonly shown?: Readonly<Record<string, z.ZodType>>;
+  readonly contract?: ContractPart;
+}
+
+/** What the contract has of the same settings, beside Laurel's own fields. */
+interface ContractPart {
+  readonly sent: Readonly<Record<string, z.ZodType>>;
+  readonly shown: Readonly<Record<string, z.ZodType>>;
+  readonly show: (document: ConfigDocument) => object;
+  /** What a request with fields of both kinds changes. */
+  readonly editsOf: (before: ConfigDocument, sent: object) => readonly SettingsEdit[];
 }
 
 const parts: readonly Part[] = [
-  { part: 'settings', path: '/settings', operations: 'admin_settings', what: 'settings' },
+  {
+    part: 'settings',
+    path: '/settings',
+    operations: 'admin_settings',
+    what: 'settings',
+    contract: {
+      sent: contractSettingsBody.shape,
+      shown: contractSettingsShape.shape,
+      show: shownContractSettings,
+      editsOf: (before, sent) => [
+        { settings: 'settings', fields: settingsFields(before, sent) },
+        { settings: 'messages', fields: brandFields(before, sent) },
+      ],
+    },
+  },
   {
     part: 'streaks',
     path: '/streak-settings',
@@ -69,8 +96,6 @@ const parts: readonly Part[] = [
   },
 ];
 
-type SettingsEdit = Extract<Edit, { readonly settings: SingleName }>;
-
 /** Changes parts of the configuration and returns the whole. Throws a 422 with everything that is wrong with the first part that is. */
 async function change(caller: Caller, editsOf: (before: ConfigDocument) => readonly SettingsEdit[]): Promise<ConfigDocument> {
   const { services, tenant } = caller;
@@ -88,13 +113,16 @@ async function change(caller: Caller, editsOf: (before: ConfigDocument) => reado
 const ownFields = (before: ConfigDocument, sent: object): object =>
   'freezes' in sent ? { ...sent, freezes: { ...before.streaks.freezes, ...(sent.freezes as object) } } : sent;
 
-function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part): Route[] {
+function routesOf({ part, path, operations, what, sent = {}, shown = {}, contract }: Part): Route[] {
   const { fields } = singles[part];
   const orNull = ({ nullIsValue }: Field, schema: z.ZodType): z.ZodType => (nullIsValue ? schema.nullable() : schema);
   const sentFields = fields.map((field) => [field.stored, orNull(field, sent[field.stored] ?? field.schema).optional()]);
   const shownFields = fields.map((field) => [field.stored, orNull(field, shown[field.stored] ?? shownType(field.schema))]);
-  const body: z.ZodType<object> = z.object(Object.fromEntries(sentFields));
-  const responses = { 200: z.object(Object.fromEntries(shownFields)) };
+  const body: z.ZodType<object> = z.object({ ...Object.fromEntries(sentFields), ...contract?.sent });
+  const responses = { 200: z.object({ ...Object.fromEntries(shownFields), ...contract?.shown }) };
+  const show = (document: ConfigDocument): object => ({ ...document[part], ...contract?.show(document) });
+  const ownEdits: ContractPart['editsOf'] = (before, own) => [{ settings: part, fields: ownFields(before, own) }];
+  const { editsOf } = contract ?? { editsOf: ownEdits };
   return [
     defineRoute({
       method: 'get',
@@ -102,7 +130,7 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       summary: `Get the ${what}`,
       operation: `${operations}_get`,
       responses,
-      handle: async ({ services, tenant }) => ({ status: 200, body: (await services.configuration.read(tenant))[part] }),
+      handle: async ({ services, tenant }) => ({ status: 200, body: show(await services.configuration.read(tenant)) }),
     }),
     defineRoute({
       method: 'patch',
@@ -114,7 +142,7 @@ function routesOf({ part, path, operations, what, sent = {}, shown = {} }: Part)
       body,
       handle: async ({ services, principal, tenant, body: own }) => ({
         status: 200,
-        body: (await change({ services, principal, tenant }, (before) => [{ settings: part, fields: ownFields(before, own) }]))[part],
+        body: show(await change({ services, principal, tenant }, (before) => editsOf(before, own))),
       }),
     }),
   ];

@@ -168,6 +168,9 @@ export const whole = (from: number, to: number = limits.maxAbsoluteTotal) => num
 /** For how many days idempotency keys are remembered. */
 export const retentionDays = whole(1, limits.maxRetentionDays);
 
+/** How many first days of a user count for activation (contract, `userActivationWindow`). */
+export const activationWindow = whole(3, 30);
+
 /** An hour of the day, and one at which something ends. */
 export const hourOfDay = whole(0, 23);
 export const endHour = whole(1, 24);

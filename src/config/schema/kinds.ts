@@ -10,6 +10,7 @@
 import { z } from 'zod';
 import { limits } from '../../shared/limits.js';
 import {
+  activationWindow,
   currencyUnits,
   day,
   dayOfMonth,
@@ -296,6 +297,7 @@ export const freezesSchema = object({
 export const singles = {
   settings: single({
     controlRatio: given(number(0, 1, 'decimal')),
+    activationWindowDays: given(activationWindow),
     weekStart: given(oneOf(['monday', 'sunday'])),
     defaultTimeZone: given(timeZone),
     // Null is for ever.

@@ -5,7 +5,7 @@ import { checkedText, filledText, hinted, hourOfDay, keySchema, list, oneOf, tex
 import { type FieldSpec, given, optional, type Specs, type Common } from './kind.js';
 import { brandUrlFault, canonicalHost } from './links.js';
 import { channels, notificationTypes } from './message-types.js';
-import { type MessageSettings, type MessageTemplate } from './model.js';
+import { brandFonts, type MessageSettings, type MessageTemplate } from './model.js';
 
 /** The canonical form of a BCP 47 tag; null for another text. */
 export function canonicalLocale(value: string): string | null {
@@ -54,7 +54,9 @@ export const messageSettings = {
   streakReminder: given(channelList),
   brandName: given(filledText(limits.maxBrandNameChars)),
   brandColor: given(color),
+  brandFont: given(oneOf(brandFonts)),
   brandLogoUrl: orNone(brandUrl),
+  brandIconUrl: orNone(brandUrl),
   brandUrl: orNone(brandUrl),
   brandAddress: orNone(filledText(limits.maxBrandAddressChars)),
   linkHosts: given(distinct(host, limits.maxLinkHosts, 'must name each host once')),

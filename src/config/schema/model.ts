@@ -222,6 +222,8 @@ export const recapFrequencies = ['daily', 'weekly', 'monthly', 'yearly'] as cons
 export interface Settings {
   /** The share of new users, from 0 to 1, that join the control group. */
   readonly controlRatio: number;
+  /** The first days of a user, from the first event on, by which operators judge activation. Changes nothing for users. */
+  readonly activationWindowDays: number;
   /** The first day of a week. */
   readonly weekStart: 'monday' | 'sunday';
   /** The IANA time zone of users without their own. */
@@ -257,6 +259,20 @@ export interface Webhook extends ConfigObject {
   readonly status: 'active' | 'inactive';
 }
 
+/** The families of fonts of emails, by the contract's names. */
+export const brandFonts = [
+  'MODERN_SANS',
+  'BOOK_SANS',
+  'ORGANIC_SANS',
+  'GEOMETRIC_SANS',
+  'HEAVY_SANS',
+  'ROUNDED_SANS',
+  'MODERN_SERIF',
+  'BOOK_SERIF',
+  'MONOSPACE',
+] as const;
+export type BrandFont = (typeof brandFonts)[number];
+
 /** The channels of each type of message to users, and what all messages have in common. One for each tenant. */
 export interface MessageSettings {
   /** The channels on which each type is sent; none switches the type off. */
@@ -267,8 +283,11 @@ export interface MessageSettings {
   readonly brandName: string;
   /** `#rrggbb`, in lower case. */
   readonly brandColor: string;
+  readonly brandFont: BrandFont;
   /** https, or http on this machine. */
   readonly brandLogoUrl: string | null;
+  /** The icon of the app, in web pushes. */
+  readonly brandIconUrl: string | null;
   readonly brandUrl: string | null;
   /** The postal address in the footer of emails. */
   readonly brandAddress: string | null;
@@ -345,6 +364,7 @@ export const emptyConfig: ConfigDocument = {
   nextNo: 1,
   settings: {
     controlRatio: 0,
+    activationWindowDays: 7,
     weekStart: 'monday',
     defaultTimeZone: 'UTC',
     idempotencyRetentionDays: null,
@@ -379,7 +399,9 @@ export const emptyConfig: ConfigDocument = {
     streakReminder: ['email', 'push'],
     brandName: 'Laurel',
     brandColor: '#4f46e5',
+    brandFont: 'MODERN_SANS',
     brandLogoUrl: null,
+    brandIconUrl: null,
     brandUrl: null,
     brandAddress: null,
     linkHosts: [],

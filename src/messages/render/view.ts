@@ -3,6 +3,7 @@ import { limits } from '../../shared/limits.js';
 import { Memo } from '../../shared/memo.js';
 import { cut, oneLine } from './bounds.js';
 import { readableOn, textOn } from './colors.js';
+import { fontStacks } from './fonts.js';
 import type { MessageSettings } from '../../config/schema/model.js';
 import type { AchievementVariables, MessageVariables, StreakDay, StreakVariables } from './variables.js';
 import { fill, type LocalWords } from './words.js';
@@ -201,13 +202,15 @@ export function detailsView(variables: MessageVariables, locale: string, words: 
 /** The brand as the layout shows it. */
 export function brandView(messages: MessageSettings): {
   readonly name: string;
+  readonly font: string;
   readonly logoUrl: string;
   readonly address: readonly string[];
 } {
-  const { brandName, brandLogoUrl, brandAddress } = messages;
+  const { brandName, brandFont, brandLogoUrl, brandAddress } = messages;
   const lines = (brandAddress ?? '').split('\n').map((line) => oneLine(line, limits.maxMessageNameChars));
   return {
     name: oneLine(brandName, limits.maxMessageNameChars),
+    font: fontStacks[brandFont],
     logoUrl: imageUrl(brandLogoUrl ?? ''),
     address: lines.filter((line) => line !== '').slice(0, limits.maxMessageAddressLines),
   };

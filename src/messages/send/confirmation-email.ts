@@ -4,6 +4,7 @@ import type { UserState } from '../../engine/users.js';
 import { userFields } from '../../redis/contract.js';
 import { limits } from '../../shared/limits.js';
 import { nameWithoutLinks, oneLine } from '../render/bounds.js';
+import { fontStacks } from '../render/fonts.js';
 import type { ConfirmationLimits, ConfirmationRefusal } from '../addresses/confirmation-limits.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import { renderLayout } from '../render/layout.js';
@@ -27,7 +28,7 @@ export function renderConfirmation(
 ): Pick<Email, 'subject' | 'html' | 'text'> {
   const words = wordsFor(locale);
   const dir = directionOf(words.locale);
-  const brand = { name: nameWithoutLinks(messages.brandName), logoUrl: '', address: [] };
+  const brand = { name: nameWithoutLinks(messages.brandName), font: fontStacks[messages.brandFont], logoUrl: '', address: [] };
   const inWords = (text: string): string => fill(text, { brand: brand.name });
   const { subject, body, ignore, button, reason } = words.confirmation;
   const view = {

@@ -23,6 +23,8 @@ export interface Push {
   readonly body: string;
   /** What the app opens; null for its start. */
   readonly url: string | null;
+  /** The URL of the app's icon, where the device is a browser; null for its own. */
+  readonly icon: string | null;
 }
 
 /** A provider's response to one attempt. */

@@ -200,7 +200,8 @@ export class Sender {
     }
     if (message.channel === 'push' && push) {
       const { title, body, url } = await renderPush(state.config, variables, off);
-      return push.send({ id, token: message.token ?? '', title, body, url }, { tenant, user });
+      const { brandIconUrl: icon } = state.config.document.messages;
+      return push.send({ id, token: message.token ?? '', title, body, url, icon }, { tenant, user });
     }
     return { kind: 'unavailable', status: null, detail: `The channel ${message.channel} is off.` };
   }

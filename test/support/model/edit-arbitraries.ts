@@ -121,6 +121,7 @@ const freezes: Values = {
 const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> = {
   settings: {
     controlRatio: oneOf(0, 0.5, 1),
+    activationWindowDays: whole(3, 30),
     weekStart: oneOf('monday', 'sunday'),
     defaultTimeZone: fc.constantFrom(...zones),
     idempotencyRetentionDays: oneOf(null, 1, 2, 30),
@@ -162,7 +163,9 @@ const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> 
     streakReminder: channels,
     brandName: oneOf('Laurel', 'Oak'),
     brandColor: oneOf('#000000', '#ffffff'),
+    brandFont: oneOf('MODERN_SANS', 'BOOK_SERIF'),
     brandLogoUrl: oneOf(null, 'https://example.com/logo.png'),
+    brandIconUrl: oneOf(null, 'https://example.com/icon.png'),
     brandUrl: oneOf(null, 'https://example.com'),
     brandAddress: oneOf(null, '1 Main Street'),
     linkHosts: oneOf([], ['example.com']),

@@ -124,7 +124,7 @@ export class FcmTransport implements PushTransport {
   }
 }
 
-function messageOf({ id, title, body, url }: Push, token: string): object {
+function messageOf({ id, title, body, url, icon }: Push, token: string): object {
   return {
     token,
     notification: { title, body },
@@ -132,5 +132,7 @@ function messageOf({ id, title, body, url }: Push, token: string): object {
     // A push that is sent twice replaces itself on the device.
     android: { ttl: `${limits.pushLifetimeS}s`, notification: { tag: id } },
     apns: { headers: { 'apns-collapse-id': id } },
+    // Apps on phones bring their icons.
+    ...(icon === null ? {} : { webpush: { notification: { icon } } }),
   };
 }

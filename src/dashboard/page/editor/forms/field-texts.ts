@@ -59,7 +59,22 @@ export const messageFields: Readonly<Record<string, FieldText>> = {
   streakReminder: channels('Streak reminders'),
   brandName: { label: 'Brand name' },
   brandColor: { label: 'Brand color', help: 'Of buttons and progress bars, as #rrggbb.' },
+  brandFont: {
+    label: 'Font of emails',
+    options: {
+      MODERN_SANS: 'Modern sans',
+      BOOK_SANS: 'Book sans',
+      ORGANIC_SANS: 'Organic sans',
+      GEOMETRIC_SANS: 'Geometric sans',
+      HEAVY_SANS: 'Heavy sans',
+      ROUNDED_SANS: 'Rounded sans',
+      MODERN_SERIF: 'Modern serif',
+      BOOK_SERIF: 'Book serif',
+      MONOSPACE: 'Monospace',
+    },
+  },
   brandLogoUrl: { label: 'Logo', help: 'The URL of an image.' },
+  brandIconUrl: { label: 'Icon of the app', help: 'The URL of an image, for pushes to browsers.' },
   brandUrl: { label: 'Address of the app', help: 'brand.url in templates. Links may lead to its host.' },
   brandAddress: { label: 'Postal address', help: 'In the footer of emails.' },
   linkHosts: { label: 'Hosts of links', help: 'More hosts that links may lead to, such as help.example.com.' },
@@ -94,6 +109,10 @@ const ofUsersDay = 'An hour of the user’s day, from 0 to 23.';
 
 export const settingsFields: Readonly<Record<string, FieldText>> = {
   controlRatio: { label: 'Share of the control group', help: 'Of new users, from 0 to 1. Decided when a user is created, and permanent.' },
+  activationWindowDays: {
+    label: 'Activation window in days',
+    help: 'The first 3 to 30 days of a user, for your own reports. Laurel only stores it.',
+  },
   weekStart: { label: 'First day of the week', help: 'For weekly streaks and leaderboards.' },
   defaultTimeZone: { label: 'Default time zone', help: 'Of users without one, such as Europe/Lisbon. Changing it costs no user a streak.' },
   idempotencyRetentionDays: { label: 'Keep idempotency keys for … days', help: 'Empty: for ever.' },
