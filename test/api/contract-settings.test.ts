@@ -52,10 +52,10 @@ describe('The streak settings of the contract', () => {
     await sendBack();
     const cards = { key: 'cards', threshold: 5 };
     const changes: readonly (readonly [sent: object, shown?: object])[] = [
-      [{ frequency: 'weekly' }],
+      [{ daysOff: [0, 6] }],
+      [{ frequency: 'weekly' }, { daysOff: [] }],
       [{ evaluationMode: 'AND' }],
       [{ customizationEnabled: true }],
-      [{ daysOff: [] }],
       [{ metrics: [cards] }],
       [{ metrics: [{ key: 'pages', threshold: 10_000 }, cards] }],
       [{ freezes }],
@@ -85,6 +85,7 @@ describe('The streak settings of the contract', () => {
         { metricId: ids['cards'], threshold: 5 },
       ],
       freezes: { initial: 1, maximum: 3, earnInterval: 7, earnAmount: 2 },
+      daysOff: [],
       personalization: false,
     });
   });
@@ -132,7 +133,7 @@ describe('The streak settings of the contract', () => {
   });
 
   const bad: readonly (readonly [sent: unknown, sentence: RegExp])[] = [
-    [{ daysOff: [0, 6] }, /^Laurel has no days off yet: leave `daysOff` out, or send an empty list\.$/],
+    [{ frequency: 'weekly', daysOff: [0, 6] }, /daysOff must be empty with frequency: weekly: only daily streaks have days off/],
     [{ daysOff: [7] }, /`daysOff.0` must be a whole number from 0 to 6/],
     [{ daysOff: [1, 1] }, /`daysOff` must name each day once/],
     [{ daysOff: [0, 1, 2, 3, 4, 5, 6] }, /`daysOff` must have at most 6 items/],

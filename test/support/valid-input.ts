@@ -221,6 +221,9 @@ const admin: Readonly<Record<string, Valid>> = {
     input: () => ({ body: { pauses: [{ userId: id, start: '2040-02-01', end: '2040-02-07' }] } }),
   },
   admin_streaks_restore: always({ body: { users: [{ id }] } }),
+  admin_streaks_reset: always({ body: { users: [{ id }] } }),
+  admin_streaks_settings_get: always({}),
+  admin_streaks_settings_update: always({ body: { frequency: 'daily' } }),
   admin_settings_get: always({}),
   admin_settings_update: always({ body: {} }),
   admin_environments_list: always({}),
@@ -278,4 +281,4 @@ export async function callValid(world: World, base: string, operation: Described
 }
 
 /** There is no lost streak to restore without days going by. */
-const mayFail = ['admin_streaks_restore'];
+const mayFail = ['admin_streaks_restore', 'admin_streaks_reset'];

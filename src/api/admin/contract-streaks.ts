@@ -1,17 +1,14 @@
 /** The streak settings as the contract has them: a view of the stored ones (config/schema/model.ts), which hold more than it can show. */
 import { z } from 'zod';
 import { keysOf } from '../../config/file/export.js';
-import { whole } from '../../config/schema/fields.js';
+import { daysOff, whole } from '../../config/schema/fields.js';
 import type { ConfigDocument, StreakSettings } from '../../config/schema/model.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import { boundedArray } from '../../shared/shapes.js';
 import { key, listOf } from './requests.js';
 
 /** The most that the contract can show; Laurel stores more. */
 const most = { threshold: 10_000, autoEarnInterval: 365, autoEarnAmount: 10 } as const;
-
-const daysOff = boundedArray(whole(0, 6), 6).refine((days) => new Set(days).size === days.length, 'must name each day once');
 
 const sentFreezes = z
   .object({
@@ -47,7 +44,7 @@ export const contractStreaksShape = z.object({
   frequency: z.enum(['daily', 'weekly', 'monthly']),
   evaluationMode: z.enum(['OR', 'AND']),
   customizationEnabled: z.boolean(),
-  daysOff: z.array(integer).meta({ description: 'Always empty: Laurel has no days off yet.' }),
+  daysOff: z.array(integer).meta({ description: 'Weekdays that do not count for daily streaks, from 0 (Sunday) to 6 (Saturday).' }),
   metrics: z
     .array(z.object({ key: z.string(), threshold: integer.meta({ description: 'Rounded: Laurel’s own may be another number.' }) }))
     .meta({ description: 'The conditions; empty while streaks are not enabled.' }),
@@ -79,7 +76,7 @@ function shownFreezes({ initial, maximum, earnInterval, earnAmount }: StreakSett
 }
 
 export function shownContractStreaks(document: ConfigDocument): Shown {
-  const { enabled, frequency, evaluationMode, metrics, freezes, personalization } = document.streaks;
+  const { enabled, frequency, evaluationMode, metrics, freezes, personalization, daysOff: days } = document.streaks;
   const keyOf = keysOf(document);
   const conditions = metrics.map(({ metricId, threshold }) => ({
     key: keyOf('metric', metricId),
@@ -89,7 +86,7 @@ export function shownContractStreaks(document: ConfigDocument): Shown {
     frequency,
     evaluationMode,
     customizationEnabled: personalization,
-    daysOff: [],
+    daysOff: [...days],
     // The contract has no switch: streaks that count nothing have no conditions.
     metrics: enabled ? conditions : [],
     freezes: shownFreezes(freezes),
@@ -125,14 +122,12 @@ function storedConditions({ metrics, streaks }: ConfigDocument, sent: SentCondit
 
 /** The stored fields that a request changes. Throws a 422. */
 export function contractStreaksFields(document: ConfigDocument, sent: Sent): Partial<StreakSettings> {
-  const { frequency, evaluationMode, customizationEnabled: personalization, daysOff: days = [], metrics, freezes } = sent;
-  if (days.length > 0) {
-    throw new LaurelError('unprocessable', 'Laurel has no days off yet: leave `daysOff` out, or send an empty list.');
-  }
+  const { frequency, evaluationMode, customizationEnabled: personalization, daysOff: days, metrics, freezes } = sent;
   return {
     ...(frequency && { frequency }),
     ...(evaluationMode && { evaluationMode }),
     ...(personalization !== undefined && { personalization }),
+    ...(days && { daysOff: days }),
     ...(metrics && storedConditions(document, metrics)),
     ...(freezes !== undefined && { freezes: storedFreezes(document.streaks.freezes, freezes) }),
   };

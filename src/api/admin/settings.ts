@@ -164,7 +164,7 @@ const contractStreakRoutes: readonly Route[] = [
     summary: 'Change streak settings as the hosted service has them',
     description:
       '`metrics` and `freezes` are replaced as a whole. A number that is sent as it is shown stays exactly what it is in `/streak-settings`. ' +
-      'Sending `metrics` enables streaks. `daysOff` must be empty.',
+      'Sending `metrics` enables streaks. `daysOff` must be empty unless the frequency is `daily`; another frequency empties it.',
     operation: 'admin_streaks_settings_update',
     changesConfiguration: true,
     responses: { 200: contractStreaksShape },
