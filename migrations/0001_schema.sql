@@ -307,7 +307,7 @@ create table awards (
   trigger integer not null,
   awarded bigint not null, -- points, boosts included
   total bigint not null, -- the user's total after the award
-  boosts integer[] not null,
+  boosts integer[] not null, -- a boost has a number for each of its terms (src/config/change/boost-terms.ts)
   day date not null,
   at timestamptz not null,
   -- Order the newest awards, which a restore writes back: by the user's revisions, and within one.
@@ -1012,9 +1012,16 @@ create view configured_objects as
      select part.kind, system ->> 'key', object
        from jsonb_array_elements(document -> 'pointsSystems') as system
       cross join (values ('level', 'levels'), ('trigger', 'triggers'), ('boost', 'boosts')) as part (kind, list)
-      cross join jsonb_array_elements(system -> part.list) as object) as objects;
+      cross join jsonb_array_elements(system -> part.list) as object
+     union all
+     select 'boost', system ->> 'key', boost || terms || jsonb_build_object('no', number)
+       from jsonb_array_elements(document -> 'pointsSystems') as system
+      cross join jsonb_array_elements(system -> 'boosts') as boost
+      cross join lateral (select boost as terms union all select * from jsonb_array_elements(boost -> 'earlier')) as terms
+      cross join jsonb_array_elements(terms -> 'numbers') as number
+      where number <> boost -> 'no') as objects;
 comment on view configured_objects is
-  'The objects of the newest configuration, archived ones included: the numbers of metrics, points systems and so on, and their keys.';
+  'The objects of the newest configuration, archived ones included: the numbers of metrics, points systems and so on (several of a boost), and their keys.';
 
 -- Keys and names by number, and the shift of weeks (src/shared/calendar.ts), for the functions below. A trigger's key follows that of its points
 -- system, since two systems may each have a trigger of the same key.

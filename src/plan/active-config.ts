@@ -11,6 +11,7 @@ import type {
   PointsTrigger,
   Webhook,
 } from '../config/schema/model.js';
+import { boostByNumber } from '../config/schema/boost-terms.js';
 import { partsOf } from '../config/check/parts.js';
 import { estimateWork, type ConfigWork } from '../config/check/work.js';
 import { LaurelError } from '../shared/errors.js';
@@ -55,6 +56,7 @@ export class ActiveConfig {
   readonly systemByNo: ReadonlyMap<number, PointsSystem>;
   readonly systemById: ReadonlyMap<string, PointsSystem>;
   readonly triggerByNo: ReadonlyMap<number, PointsTrigger>;
+  /** By the numbers that awards have of boosts, each as it was under that number. */
   readonly boostByNo: ReadonlyMap<number, PointsBoost>;
   readonly levelByNo: ReadonlyMap<number, PointsLevel>;
   readonly achievements: ReadonlyMap<string, Achievement>;
@@ -85,7 +87,7 @@ export class ActiveConfig {
     this.systemByNo = byNo(document.pointsSystems);
     this.systemById = new Map(document.pointsSystems.map((system) => [system.id, system]));
     this.triggerByNo = byNo(document.pointsSystems.flatMap(({ triggers }) => triggers));
-    this.boostByNo = byNo(document.pointsSystems.flatMap(({ boosts }) => boosts));
+    this.boostByNo = new Map(document.pointsSystems.flatMap(({ boosts }) => boosts.flatMap(boostByNumber)));
     this.levelByNo = byNo(document.pointsSystems.flatMap(({ levels }) => levels));
     this.achievements = byKey(document.achievements.filter(({ status }) => status !== 'inactive'));
     this.achievementByNo = byNo(document.achievements);

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { numbersOf } from '../config/schema/boost-terms.js';
 import type { AttributeFilter, PointsBoost, PointsLevel, PointsSystem, PointsTrigger, TimeTrigger } from '../config/schema/model.js';
 import { userRecords } from '../redis/contract.js';
 import { dateToDay } from '../shared/calendar.js';
@@ -39,6 +40,7 @@ export interface PlanTimeTrigger {
 }
 
 interface PlanBoost {
+  /** What awards store of it: the number of its present terms. */
   readonly no: number;
   /** By falling multiplier, the newest first among equals: the first active one decides how to round. */
   readonly order: number;
@@ -168,7 +170,7 @@ function compileBoost(boost: PointsBoost, order: number, refs: References): Plan
   const scaled = scaleMultiplier(boost.multiplier);
   if (!scaled) throw new Error(`boost ${boost.id} has a multiplier that validation should have refused`);
   return {
-    no: boost.no,
+    no: numbersOf(boost).at(-1) ?? boost.no,
     order,
     ...scaled,
     rounding: boost.rounding,

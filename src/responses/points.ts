@@ -65,7 +65,7 @@ const awardShape = z
     date: instantShape,
     total: z.number().int().meta({ description: 'The total after the award.' }),
     trigger: triggerShape,
-    boosts: z.array(boostShape).meta({ description: 'The boosts that applied.' }),
+    boosts: z.array(boostShape).meta({ description: 'The boosts that applied, as they were then.' }),
   })
   .meta({ id: 'PointsAward' });
 export type AwardResponse = z.infer<typeof awardShape>;

@@ -26,7 +26,7 @@ const timelineAwardShape = z
       .meta({ description: 'Only if the award changed the level by the present levels: the level after it, null for none.' }),
     boosts: z
       .array(z.object({ id: z.string(), key: z.string().nullable(), name: z.string(), multiplier: z.number() }))
-      .meta({ description: 'The boosts that applied, archived ones included, with their present multipliers.' }),
+      .meta({ description: 'The boosts that applied, as they were then, archived ones included.' }),
     eventId: z.uuid().nullable().meta({ description: 'The event that it is for; null for an award by time or by another call.' }),
   })
   .meta({ id: 'TimelineAward' });

@@ -124,6 +124,8 @@ export const limits = {
   percentileRows: 20_000,
   /** Decimal places of a boost's multiplier. The product of boosts is exact, so its digits are limited. */
   maxMultiplierDecimals: 6,
+  /** Earlier terms that a configuration keeps of one boost, for awards under them. */
+  maxEarlierTerms: 100,
   /** Characters of a boost's name (contract, CreatePointsBoostRequestItem). */
   maxBoostNameChars: 255,
   /** Hours or days between two awards of a time trigger. */

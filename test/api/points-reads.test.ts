@@ -3,6 +3,7 @@ import { userRecords } from '../../src/redis/contract.js';
 import { placeOf } from '../../src/redis/layout.js';
 import { type UserHash, listOf, packMessage } from '../../src/redis/encoding.js';
 import { bodyOf, configText, read, readPoints, track, until, userPath } from '../support/answers.js';
+import { messagesOf, pass, subscription } from '../support/messages.js';
 import { differences } from '../support/differences.js';
 import { Monitor, wordsOf } from '../support/monitor.js';
 import { Random, runSeed } from '../support/random.js';
@@ -59,6 +60,13 @@ const config = (p: object): string =>
       { key: 'bare', name: 'Bare' },
     ],
   });
+
+interface Timeline {
+  readonly entries: readonly {
+    readonly id: string;
+    readonly awards: readonly { readonly boosts: readonly { readonly name: string; readonly multiplier: number }[] }[];
+  }[];
+}
 
 const levelCounts = async (world: World): Promise<string[]> =>
   (await read<LevelCount[]>(world, '/v1/points/p/level-summary')).map(({ level, users }) => `${level.key} ${users}`);
@@ -358,5 +366,49 @@ describe(`A level summary (SEED=${seed})`, () => {
     expect(await levelCounts(world)).to.deep.equal(['bronze 1']);
     await world.drain();
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+});
+
+describe('An award under a boost that has been changed since', () => {
+  let world: World;
+  before(async () => {
+    const double = { key: 'double', name: 'Double', start: '2040-01-01', multiplier: 2 };
+    world = await startWorld({
+      config: configText({
+        metrics: [{ key: 'm', name: 'M' }],
+        points: [{ key: 'p', name: 'P', triggers: [perOne], boosts: [double] }],
+        webhooks: [subscription('points.changed')],
+      }),
+    });
+  });
+  after(() => world.stop());
+
+  it('lists the boost as it was then: in reads, in the timeline, in webhooks and for analysts', async () => {
+    const earned = async () => (await track(world, 'm', { user: 'ana', value: 1 })).points['p']!.awards;
+    const [first] = await earned();
+    await pass(world, 1_000);
+    const [second] = await earned();
+    const [{ id: system }] = await read<[{ id: string }]>(world, '/admin/v1/points');
+    const [{ id }] = second!.boosts as unknown as [{ id: string }];
+    const triple = { name: 'Triple', multiplier: 3, rounding: 'up', start: '2039-12-31', end: '2040-06-01' };
+    const path = `/admin/v1/points/${system}/boosts`;
+    expect(bodyOf(await world.request('PATCH', path, { body: [{ id, ...triple }] }), 200)).to.deep.include({ issues: [] });
+    const [third] = await earned();
+    expect([second, third].map((award) => award?.boosts)).to.deep.equal([
+      [{ id, name: 'Double', status: 'active', start: '2040-01-01', end: null, multiplier: 2, rounding: 'down' }],
+      [{ id, status: 'active', ...triple }],
+    ]);
+    bodyOf(await world.request('DELETE', `${path}?ids=${id}`), 200);
+
+    expect((await readPoints(world, 'ana', 'p')).awards).to.deep.equal([third, second, first]);
+    const { entries } = await read<Timeline>(world, '/admin/v1/users/ana/timeline');
+    const listed = entries.map(({ awards }) => awards.map(({ boosts: [boost] }) => `${boost?.name} ${boost?.multiplier}`).join());
+    expect(listed.sort()).to.deep.equal(['Double 2', 'Double 2', 'Triple 3']);
+    await pass(world, 15 * 60_000);
+    expect((await messagesOf(world)).map(({ payload }) => payload.points?.awards)).to.deep.equal([[first], [second, third]]);
+    const { rows } = await world.pool.query<{ name: string }>(
+      `select name from awards join configured_objects as object on object.tenant = awards.tenant and no = any(boosts) order by total`,
+    );
+    expect(rows.map(({ name }) => name)).to.deep.equal(['Double', 'Double', 'Triple']);
   });
 });

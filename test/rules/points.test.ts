@@ -241,6 +241,60 @@ describe('Points', () => {
     pays('what a trigger pays at once is boosted at once: 3 × 5 × 1.1', '5 per 1', '3 → 17', [boost(1.1, 'nearest')]),
   ]);
 
+  says(
+    'Each award lists the boosts that applied, as they were then.',
+    { systems: [{ triggers: [perCards(1, 10)], boosts: [boost(2), boost(1.5)] }] },
+    [
+      {
+        rule: 'a new multiplier is for new awards, also at the same moment',
+        lines: [
+          ' | ana cards 1 | awarded 30; multiplied ×2 ×1.5',
+          ' | operator: boost 1 by 3 | multiplied ×2 ×1.5',
+          ' | ana cards 1 | awarded 45; multiplied ×2 ×1.5, ×3 ×1.5',
+          '01-03 12:00 | operator: boost 2 by 4 | multiplied ×2 ×1.5, ×3 ×1.5',
+          ' | ana cards 1 | awarded 120; multiplied ×2 ×1.5, ×3 ×1.5, ×4 ×3',
+        ],
+      },
+      {
+        rule: 'a multiplier that returns, and other changes',
+        lines: [
+          ' | ana cards 1 |',
+          ' | operator: boost 1 by 3 |',
+          ' | operator: boost 1 by 2 |',
+          ' | operator: boost 1 rounds up |',
+          ' | ana cards 1 | multiplied ×2 ×1.5, ×2 ×1.5',
+          ' | operator: boost 1 by 5 | multiplied ×2 ×1.5, ×2 ×1.5',
+          ' | operator: boost 1 ends in -1 days | multiplied ×2 ×1.5, ×2 ×1.5',
+          ' | ana cards 1 | multiplied ×2 ×1.5, ×2 ×1.5, ×1.5',
+        ],
+      },
+      {
+        rule: 'one that is archived, and returns with another multiplier',
+        lines: [
+          ' | ana cards 1 |',
+          ' | operator: archives boosts p1-x1 |',
+          ' | ana cards 1 | multiplied ×2 ×1.5, ×1.5',
+          ' | operator: revives boosts p1-x1 |',
+          ' | operator: boost 1 by 7 |',
+          ' | ana cards 1 | multiplied ×2 ×1.5, ×1.5, ×7 ×1.5',
+        ],
+      },
+      {
+        rule: 'of equal multipliers the newest boost stays the first, whichever was changed last',
+        lines: [' | operator: boost 2 rounds up |', ' | operator: boost 1 by 1.5 |', ' | ana cards 1 | awarded 23'],
+      },
+      {
+        rule: 'awards by time that are paid later',
+        given: system([daily(1)], { boosts: [boost(2)] }),
+        lines: [
+          ' | ana is known |',
+          '~01-04 12:00 | operator: boost 1 by 3 |',
+          '~01-05 12:00 | nothing | paid 01-03 00:00 2, 01-04 00:00 2, 01-05 00:00 3; multiplied ×2, ×2, ×3',
+        ],
+      },
+    ],
+  );
+
   says("Active boosts = window contains the user's local date, and global, or its attribute filters match, or it is this user's.", {}, [
     {
       rule: 'the first and the last day of the window are in it, in the zone of the user',

@@ -8,7 +8,7 @@ interface Payload {
   readonly user?: { readonly id: string };
   readonly previousLevel?: { readonly key: string } | null;
   readonly newLevel?: { readonly key: string } | null;
-  readonly points?: { readonly key: string; readonly total: number };
+  readonly points?: { readonly key: string; readonly total: number; readonly awards?: readonly unknown[] };
   readonly achievement?: { readonly key: string };
   readonly streak?: { readonly length: number };
   readonly recap?: { readonly periodStart: string; readonly periodEnd: string };

@@ -57,8 +57,8 @@ const pause: Action = async (scene, user = '', start, end) => {
   return answer;
 };
 
-/** The key of a trigger or level of the first system, counted from 1. */
-const nth = ({ pointsSystems }: ConfigDocument, list: 'triggers' | 'levels', no = ''): string =>
+/** The key of a trigger, level or boost of the first system, counted from 1. */
+const nth = ({ pointsSystems }: ConfigDocument, list: 'triggers' | 'levels' | 'boosts', no = ''): string =>
   pointsSystems[0]?.[list][Number(no) - 1]?.key ?? '';
 
 const set = (field: string, value: unknown): Edit => ({ edit: 'set', part: 'streaks', field, value });
@@ -105,6 +105,12 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
   [/^trigger (\d+) counts (\S+)$/, (document, [no, metric]) => change('triggers', nth(document, 'triggers', no), 'metricId', metric)],
   [/^trigger (\d+) pays (-?\d+)$/, (document, [no, points]) => change('triggers', nth(document, 'triggers', no), 'points', Number(points))],
   [/^level (\d+) at (\d+)$/, (document, [no, points]) => change('levels', nth(document, 'levels', no), 'points', Number(points))],
+  [
+    /^boost (\d+) by (\S+)$/,
+    (document, [no, multiplier]) => change('boosts', nth(document, 'boosts', no), 'multiplier', Number(multiplier)),
+  ],
+  [/^boost (\d+) rounds (\S+)$/, (document, [no, rounding]) => change('boosts', nth(document, 'boosts', no), 'rounding', rounding)],
+  [/^boost (\d+) ends in (-?\d+) days$/, (document, [no, days]) => change('boosts', nth(document, 'boosts', no), 'end', Number(days))],
   [
     /^at most (\d+) points$/,
     ({ pointsSystems }, [most]) => change('pointsSystems', pointsSystems[0]?.key ?? '', 'maxPoints', Number(most)),

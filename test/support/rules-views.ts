@@ -162,6 +162,14 @@ const views: Readonly<Record<string, View>> = {
         ?.awards[0]?.boosts.map(({ name }) => name)
         .join(', '),
     ),
+  /** The multipliers that each award lists, the first award first. */
+  multiplied: async (look) =>
+    orDash(
+      [...(await points(look)).awards]
+        .reverse()
+        .map(({ boosts }) => boosts.map(({ multiplier }) => `×${multiplier}`).join(' ') || '-')
+        .join(', '),
+    ),
   /** What the call says of the level: `silent` if it has not changed. */
   newLevel: (look) => {
     const block = said(look);

@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import { describeChanges } from '../../src/config/change/changes.js';
 import { compareConfigs } from '../../src/config/change/compare.js';
 import { exportConfig } from '../../src/config/file/export.js';
-import { type ConfigObject, emptyConfig } from '../../src/config/schema/model.js';
+import { type ConfigObject, emptyConfig, type PointsBoost } from '../../src/config/schema/model.js';
+import { ActiveConfig } from '../../src/plan/active-config.js';
+import { limits } from '../../src/shared/limits.js';
 import {
   after,
   apply,
@@ -280,6 +282,61 @@ leaderboards:
       ...archived,
       archived: false,
       updated: monday,
+    });
+  });
+
+  describe('keeps the terms of boosts that awards list', () => {
+    const boosted = (fields: string): string => points(`boosts: [{key: b, name: B, start: 2026-01-01, ${fields}}]`);
+    const boostOf = ({ pointsSystems }: typeof emptyConfig): PointsBoost => only(only(pointsSystems).boosts);
+    /** Number → name, window, multiplier and rounding. */
+    const termsIn = (document: typeof emptyConfig): Record<number, string> =>
+      Object.fromEntries(
+        [...new ActiveConfig({ tenant: 1, version: 1, document }).boostByNo].map(([number, { name, start, end, multiplier, rounding }]) => [
+          number,
+          `${name} ${start} ${end} ×${multiplier} ${rounding}`,
+        ]),
+      );
+
+    it('under a number for each', () => {
+      const document = after(
+        boosted('multiplier: 2'),
+        boosted('multiplier: 3'),
+        boosted('multiplier: 3, rounding: up'),
+        boosted('multiplier: 3, rounding: up, end: 2026-02-01').replace('name: B', 'name: C'),
+      );
+      expect(termsIn(document)).to.deep.equal({
+        2: 'B 2026-01-01 null ×2 down',
+        3: 'B 2026-01-01 null ×3 down',
+        4: 'B 2026-01-01 null ×3 up',
+        5: 'C 2026-01-01 2026-02-01 ×3 up',
+      });
+      expect([boostOf(document).no, document.nextNo]).to.deep.equal([2, 6]);
+    });
+
+    it('and their number if they return, archived in between or not', () => {
+      const document = after(
+        boosted('multiplier: 2'),
+        boosted('multiplier: 3'),
+        boosted('multiplier: 2'),
+        points(),
+        boosted('multiplier: 3'),
+      );
+      expect(termsIn(document)).to.deep.equal({ 2: 'B 2026-01-01 null ×2 down', 3: 'B 2026-01-01 null ×3 down' });
+      expect([boostOf(document).numbers, document.nextNo]).to.deep.equal([[3], 4]);
+    });
+
+    it('but no number for other changes', () => {
+      const changed = after(boosted('multiplier: 2'), boosted('multiplier: 2, userId: ana'));
+      expect([boostOf(changed).numbers, changed.nextNo]).to.deep.equal([undefined, 3]);
+      const again = apply(apply(changed, boosted('multiplier: 3, userId: ana')).document, boosted('multiplier: 3, userId: bo')).document;
+      expect(termsIn(again)).to.deep.equal({ 2: 'B 2026-01-01 null ×2 down', 3: 'B 2026-01-01 null ×3 down' });
+    });
+
+    it('of the last hundred: earlier awards list the oldest of these', () => {
+      const multipliers = Array.from({ length: limits.maxEarlierTerms + 3 }, (_, i) => (i < 50 ? i + 2 : 1 / 8 + i));
+      const terms = termsIn(after(...multipliers.map((multiplier) => boosted(`multiplier: ${multiplier % 100}`))));
+      expect(Object.keys(terms)).to.have.lengthOf(limits.maxEarlierTerms + 3);
+      expect([2, 3, 4, 5].map((number) => terms[number])).to.deep.equal([4, 4, 4, 5].map((by) => `B 2026-01-01 null ×${by} down`));
     });
   });
 

@@ -1,5 +1,6 @@
 /** What a configuration file makes of the current configuration. Pure: nothing is read or written. */
 import { utcDate } from '../../shared/calendar.js';
+import { keepTerms } from './boost-terms.js';
 import { type Change } from './changes.js';
 import { type ConfigFile } from '../file/file.js';
 import { kinds } from '../schema/kinds.js';
@@ -90,7 +91,7 @@ export function planChanges(
   };
   draft.reportAll(document, validateConfig(document));
   const { changes, kept, problems } = draft;
-  return { document: changes.length === 0 ? current : document, changes, kept, problems };
+  return { document: changes.length === 0 ? current : keepTerms(current, document), changes, kept, problems };
 }
 
 interface LeaderboardContext {

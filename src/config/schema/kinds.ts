@@ -167,7 +167,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
       rounding: optional(oneOf(['down', 'up', 'nearest']), 'down'),
       userId: optional(userId, null),
       userAttributes: filters('user attribute'),
-    } satisfies Specs<PointsBoost, Common>,
+    } satisfies Specs<PointsBoost, Common | 'numbers' | 'earlier'>,
   }),
   achievements: kind('achievements', {
     name: 'achievement',

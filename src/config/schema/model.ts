@@ -88,13 +88,28 @@ export type PointsTrigger = MetricTrigger | StreakTrigger | AchievementTrigger |
 
 export type Rounding = 'down' | 'up' | 'nearest';
 
-export interface PointsBoost extends ConfigObject {
+/** What awards list of a boost that applied. */
+export interface BoostTerms {
+  readonly name: string;
   /** Local dates of the user, `YYYY-MM-DD`, both inclusive; null has no end. */
   readonly start: string;
   readonly end: string | null;
   /** Above 0 and below 100, with at most `limits.maxMultiplierDecimals` decimal places. */
   readonly multiplier: number;
   readonly rounding: Rounding;
+}
+
+/** Terms that a boost had, and the numbers that awards under them have of it. */
+export interface EarlierTerms extends BoostTerms {
+  readonly numbers: readonly number[];
+}
+
+/** Awards store numbers of boosts, and list a boost as it was: changed terms get a number of their own (config/change/boost-terms.ts). */
+export interface PointsBoost extends ConfigObject, BoostTerms {
+  /** The numbers that awards under the present terms have of the boost, of which new awards get the last; `no` until the terms first change. */
+  readonly numbers?: readonly number[];
+  /** The oldest first. */
+  readonly earlier?: readonly EarlierTerms[];
   /** The only user it applies to; null applies it to all users that match `userAttributes`. */
   readonly userId: string | null;
   readonly userAttributes: readonly AttributeFilter[];

@@ -9,6 +9,7 @@ import {
   type NestedListName,
   type TopListName,
 } from '../../../src/config/schema/model.js';
+import { keepTerms } from '../../../src/config/change/boost-terms.js';
 import { achievementProblems, leaderboardProblems } from '../../../src/config/change/transitions.js';
 import { validateConfig } from '../../../src/config/check/validate.js';
 import { dateOf, dayMs } from './time.js';
@@ -235,6 +236,7 @@ function add(document: ConfigDocument, list: ListName, model: Plain, now: string
     ...{ created: now, updated: now, archived: false },
     // No two levels share their points.
     ...(list === 'levels' ? { points: Number(model['points']) + 1 + (no % 7) } : {}),
+    ...(list === 'boosts' ? { numbers: undefined, earlier: undefined } : {}),
   };
   const next = withLists(document, list, (objects) => (objects.some(({ id }) => id === model.id) ? [...objects, added] : objects));
   return { ...next, nextNo: no + 1 };
@@ -291,7 +293,7 @@ function isAllowed(before: ConfigDocument, after: ConfigDocument, nowMs: number)
 /** The document after an edit made at a moment; it is `document` itself, or equal to it, if there is nothing to change. */
 export function applyEdit(document: ConfigDocument, edit: Edit, nowMs: number): ConfigDocument {
   const next = edited(document, edit, nowMs);
-  return next !== document && isAllowed(document, next, nowMs) ? next : document;
+  return next !== document && isAllowed(document, next, nowMs) ? keepTerms(document, next) : document;
 }
 
 /** The fields in which two documents differ: `settings.weekStart`, `triggers.points`, `streaks.freezes.initial`, `levels.archived true`. */

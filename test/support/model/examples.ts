@@ -33,7 +33,7 @@ export interface AwardRow {
   readonly total: number;
   readonly date: string;
   readonly trigger: Readonly<Record<string, unknown>>;
-  readonly boosts: readonly { readonly name: string }[];
+  readonly boosts: readonly { readonly name: string; readonly multiplier: number }[];
 }
 
 export interface PointsBlock {

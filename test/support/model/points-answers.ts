@@ -47,9 +47,8 @@ function awardBody(config: ConfigDocument, system: PointsSystem, { awarded, at, 
   const status = archived ? 'archived' : trigger.status;
   const userAttributes = shownFilters(config, trigger.userAttributes);
   // A boost goes with the user whom it was for, also from the awards of others whom it was for before.
-  const known = award.boosts.filter((boost) => system.boosts.some(({ id: other }) => other === boost));
-  const boosts = known.map((boost) => {
-    const { id: boostId, name, start, end, multiplier, rounding } = byId(system.boosts, boost);
+  const known = award.boosts.filter((boost) => system.boosts.some(({ id: other }) => other === boost.id));
+  const boosts = known.map(({ id: boostId, name, start, end, multiplier, rounding }) => {
     return { id: boostId, name, status: 'active', start, end, multiplier, rounding };
   });
   return {

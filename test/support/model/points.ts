@@ -11,7 +11,8 @@ export interface Award {
   readonly awarded: number;
   readonly total: number;
   readonly at: number;
-  readonly boosts: readonly string[];
+  /** As they were then. */
+  readonly boosts: readonly PointsBoost[];
 }
 
 export interface SystemState {
@@ -95,7 +96,7 @@ export function award(user: User, system: PointsSystem, trigger: PointsTrigger, 
   const room = Math.max((system.maxPoints ?? highestTotal) - total, 0);
   const awarded = Math.max(Math.min(earned, earned > 0 ? room : earned), -total);
   if (awarded === 0) return null;
-  const made = { trigger: trigger.id, awarded, total: total + awarded, at, boosts: boosts.map(({ id }) => id) };
+  const made = { trigger: trigger.id, awarded, total: total + awarded, at, boosts };
   const state = user.points.get(system.id) ?? { total: 0, awards: [] };
   state.total = made.total;
   state.awards.push(made);
