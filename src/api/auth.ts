@@ -85,8 +85,8 @@ export function checkWrites(principal: Principal, { writes }: Route, parts: Para
 }
 
 /** Throws a 403 if a request with a limited application key chooses whom the response counts. */
-export function checkFilters({ permissions, fields, maxEventValue }: Principal, { filters }: Route, sent: () => object): void {
-  const isLimited = permissions || fields || typeof maxEventValue === 'number';
+export function checkFilters({ permissions, fields, maxEventValue, expires }: Principal, { filters }: Route, sent: () => object): void {
+  const isLimited = permissions || fields || typeof maxEventValue === 'number' || expires;
   const filter = isLimited ? filters?.find((name) => Object.hasOwn(sent(), name)) : undefined;
   if (filter !== undefined) throw forbidden(`This key is limited, and may not filter by \`${filter}\`: use a key that may.`);
 }

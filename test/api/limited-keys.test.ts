@@ -55,6 +55,7 @@ const rows: readonly (readonly [what: string, limits: object, may: readonly Call
     [read, event, identifying({ name: 'Ana' })],
     [filtered, identifying({ email: 'a@example.com' }), prefer],
   ],
+  ['an expiry alone', { expires: new Date(Date.now() + hourMs).toISOString() }, [read, summary, event, prefer], [filtered]],
   ['the value of events alone', { maxEventValue: 5 }, [eventOf({}, 5), identifying({ name: 'Ana' })], [filtered, eventOf({}, 6)]],
 ];
 
