@@ -9,6 +9,8 @@ type Step =
   | { readonly tz: string }
   | { readonly pause: readonly [start: string, end: string] }
   | { readonly settings: object }
+  /** The user's own. */
+  | { readonly daysOff: readonly number[] }
   /** How many users the view of recipients counts. */
   | { readonly count: number };
 
@@ -87,6 +89,13 @@ const cases: readonly Case[] = [
     streaks: { daysOff: [0, 6] },
     // A Thursday and a Friday.
     steps: [...twoDays, ['2040-05-12T12:00:00Z', { count: 0 }], ['2040-05-14T12:00:00Z', { count: 1 }], ['2040-05-15T12:00:00Z']],
+    due: ['2040-05-14T18:00:00Z'],
+  },
+  {
+    what: 'daily: of the day after days off of the user',
+    frequency: 'daily',
+    streaks: { personalization: true },
+    steps: [...twoDays, ['2040-05-11T11:00:00Z', { daysOff: [0, 6] }], ['2040-05-12T12:00:00Z', { count: 0 }], ['2040-05-15T12:00:00Z']],
     due: ['2040-05-14T18:00:00Z'],
   },
   {
@@ -254,6 +263,7 @@ describe('Reminders of streaks', () => {
     if ('event' in step) await track(world, 'm', { user: 'ana', value: 1 });
     else if ('tz' in step) await identify(world, 'ana', step);
     else if ('settings' in step) await world.configure(config(one, step.settings));
+    else if ('daysOff' in step) bodyOf(await world.request('PATCH', '/v1/users/ana/preferences', { body: { streak: step } }), 200);
     else if ('pause' in step) {
       const [start, end] = step.pause;
       bodyOf(await world.request('POST', '/admin/v1/streaks/pauses', { body: { pauses: [{ userId: 'ana', start, end }] } }), 201);

@@ -54,7 +54,7 @@ export function receivesEmail(profile: ProfileFact, type: NotificationType): boo
 /** Whether a user has not switched streaks off. */
 export function hasStreaks(profile: ProfileFact): boolean {
   const stored = profile[userFields.streakPreferences];
-  return !stored || (JSON.parse(stored) as { enabled: boolean }).enabled;
+  return !stored || (JSON.parse(stored) as { enabled?: boolean }).enabled !== false;
 }
 
 /** A token of each of the user's devices, the first in the list. */
