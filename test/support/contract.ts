@@ -67,7 +67,16 @@ function removeFields(value: unknown, fields: readonly string[]): void {
 
 /** Laurel's own settings, which the contract's object does not have. */
 const settings = [
-  ...['controlRatio', 'weekStart', 'defaultTimeZone', 'idempotencyRetentionDays', 'recapFrequency', 'emailHour', 'reactivationDays'],
+  ...[
+    'controlRatio',
+    'weekStart',
+    'defaultTimeZone',
+    'idempotencyRetentionDays',
+    'recapFrequency',
+    'emailHour',
+    'reactivationDays',
+    'activationWindowDays',
+  ],
   ...['streakReminderHour', 'streakReminderWeekday', 'streakReminderDay', 'achievementFromHour', 'achievementToHour'],
 ];
 
