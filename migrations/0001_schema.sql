@@ -1013,13 +1013,13 @@ create view configured_objects as
        from jsonb_array_elements(document -> 'pointsSystems') as system
       cross join (values ('level', 'levels'), ('trigger', 'triggers'), ('boost', 'boosts')) as part (kind, list)
       cross join jsonb_array_elements(system -> part.list) as object
+      where part.kind <> 'boost' or not object ? 'numbers'
      union all
      select 'boost', system ->> 'key', boost || terms || jsonb_build_object('no', number)
        from jsonb_array_elements(document -> 'pointsSystems') as system
       cross join jsonb_array_elements(system -> 'boosts') as boost
       cross join lateral (select boost as terms union all select * from jsonb_array_elements(boost -> 'earlier')) as terms
-      cross join jsonb_array_elements(terms -> 'numbers') as number
-      where number <> boost -> 'no') as objects;
+      cross join jsonb_array_elements(terms -> 'numbers') as number) as objects;
 comment on view configured_objects is
   'The objects of the newest configuration, archived ones included: the numbers of metrics, points systems and so on (several of a boost), and their keys.';
 
