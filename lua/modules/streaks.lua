@@ -246,7 +246,7 @@ end
 -- The user's own conditions, without those on archived metrics; the configured ones where none is left, or users may have none.
 local function conditions_of(tx)
   local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
-  if not stored or stored == '' then
+  if not stored or stored == '' or not (settings.personal or stored:find('"enabled":false', 1, true)) then
     return settings
   end
   local own, left = cjson.decode(stored), {}

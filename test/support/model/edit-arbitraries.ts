@@ -181,7 +181,7 @@ const partValues: Readonly<Record<'settings' | 'streaks' | 'messages', Values>> 
 /** How often each is changed: what the passing of time depends on more than the rest. */
 const partWeights = { settings: 6, streaks: 9, messages: 2 } as const;
 const listWeights: Readonly<Record<ListName, number>> = {
-  attributes: 1,
+  attributes: 2,
   metrics: 2,
   pointsSystems: 3,
   levels: 3,
