@@ -402,7 +402,7 @@ describe('Pushes', () => {
         android: { ttl: '86400s', notification: { tag: first.id } },
         apns: { headers: { 'apns-collapse-id': first.id } },
       });
-      const other = fcm.pushes.find(({ token }) => token === 'other')!.body;
+      const other: unknown = fcm.pushes.find(({ token }) => token === 'other')!.body;
       expect(other).to.have.property('data').that.has.all.keys('messageId');
       expect(other).to.deep.include({ webpush: { notification: { icon } } });
       expect(fcm.issued()).to.equal(1);

@@ -136,9 +136,12 @@ describe('Statuses', () => {
     it('but 200 for resets of streaks, where a user without one is a warning and an unknown user an error', async () => {
       await track(loser, 'cards', { user: 'runs', value: 1 });
       const reset = async (...ids: string[]): Promise<unknown[]> => {
-        const { status, body } = await loser.request('POST', '/admin/v1/streaks/reset', { body: { users: ids.map((id) => ({ id })) } });
-        const { resetUsers, issues } = body as { resetUsers: string[]; issues: { userId: string; severity: string; level: string }[] };
-        return [status, resetUsers, ...issues.map(({ userId, severity, level }) => [userId, severity, level])];
+        const response = await loser.request('POST', '/admin/v1/streaks/reset', { body: { users: ids.map((id) => ({ id })) } });
+        const { resetUsers, issues } = response.body as {
+          resetUsers: string[];
+          issues: { userId: string; severity: string; level: string }[];
+        };
+        return [response.status, resetUsers, ...issues.map(({ userId, severity, level }) => [userId, severity, level])];
       };
       expect(await reset('nobody', 'runs', 'runs')).to.deep.equal([
         200,
