@@ -6,7 +6,6 @@ import type pg from 'pg';
 import type { StreakFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { textArray } from '../../postgres/arrays.js';
-import { userFields } from '../../redis/contract.js';
 import { countingDay, currentPeriod } from '../../responses/streaks.js';
 import { dayToDate } from '../../shared/calendar.js';
 
@@ -17,7 +16,6 @@ export function endingPeriod(config: ActiveConfig, fact: StreakFact | undefined)
 }
 
 /**
-/**
  * The last date of the period that a user is reminded of on a local day, in days since 1970-01-01; undefined for no reminder. A user who has moved
  * west may still live in days before the current period, and is reminded once the period has begun there.
  */
@@ -27,16 +25,14 @@ export function periodToRemindOf(config: ActiveConfig, fact: StreakFact | undefi
   return period && period.first <= date && date <= period.last ? period.last : undefined;
 }
 
-/** Those users who have a streak and have not switched streaks off. The engine knows whether it ends. */
+/** Those users who have a streak. The engine knows whether it ends. */
 export async function withStreak(client: pg.ClientBase | pg.Pool, config: ActiveConfig, users: readonly string[]): Promise<string[]> {
   const { rows } = await client.query<{ user_id: string }>(
     `select wanted.user_id from unnest($2::text[]) as wanted (user_id) cross join lateral (
        select 1 from user_streaks
         where tenant = $1 and user_id = wanted.user_id and ${config.document.streaks.frequency} > 0
-          and not exists (
-            select 1 from users where tenant = $1 and id = wanted.user_id and (preferences ->> $3)::jsonb -> 'enabled' = 'false')
         limit 1) as found`,
-    [config.tenant, textArray(users), userFields.streakPreferences],
+    [config.tenant, textArray(users)],
   );
   return rows.map(({ user_id: id }) => id);
 }

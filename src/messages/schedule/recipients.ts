@@ -8,7 +8,7 @@ import { withStreak } from '../rules/streak-reminder.js';
 import { localDayOf, recapPeriod, type Rules, type UserScheduleKind, type WeekChange } from '../rules/times.js';
 import { type Notification, typeOf } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
-import { readProfiles } from '../rules/profiles.js';
+import { hasStreaks, readProfiles } from '../rules/profiles.js';
 
 /** A recipient of an email. */
 export interface Recipient {
@@ -106,7 +106,8 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
     config.tenant,
     rows.map(({ id }) => id),
   );
-  const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && isReachable(profiles.get(id) ?? {}));
+  const mayReceive = (profile: ProfileFact): boolean => isReachable(profile) && (kind !== 'emails.streak_reminder_due' || hasStreaks(profile));
+  const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && mayReceive(profiles.get(id) ?? {}));
   return {
     recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, query),
     last: rows.length === limits.emailPageUsers ? rows.at(-1)?.id : undefined,
