@@ -974,8 +974,8 @@ create function state_layout() returns json
       "due": "o"
     },
     "profile": {
-      "created": "b", "createdDay": "j", "updated": "u", "name": "n", "email": "e", "tz": "z", "signUpDay": "g", "subscribeToEmails": "s", "deviceTokens": "d",
-      "control": "c", "attribute": "a-", "streakPreferences": "w", "notification": "n-"
+      "created": "b", "createdDay": "j", "updated": "u", "name": "n", "email": "e", "tz": "z", "signUpDay": "g", "subscribeToEmails": "s",
+      "deviceTokens": "d", "control": "c", "attribute": "a-", "streakPreferences": "w", "notification": "n-"
     },
     "core": [
       "rev", "created", "createdDay", "newestDay", "tz", "settledHour", "settledDay", "pauses", "streakPreferences",
@@ -1107,8 +1107,7 @@ $function$;
 create function state_value(place text, value jsonb, names jsonb) returns jsonb
   language sql stable strict parallel safe as $function$
   select case
-    when place = 'created' then state_moment(value)
-    when place = 'movedAt' then state_moment(value)
+    when place in ('created', 'movedAt') then state_moment(value)
     when place = 'settledHour' then state_moment(to_jsonb((value #>> '{}')::bigint * 3600000))
     when place in ('createdDay', 'newestDay', 'settledDay', 'streakDay', 'earnedUpTo', 'weeksFrom', 'signUpDay') then state_day(value)
     when place in ('progress', 'highs', 'sums') then state_keyed(value, names)

@@ -32,11 +32,11 @@ local function collect(tx, list, timed, span)
     end
     return
   end
+  local moved = tx.core[core.movedAt] or 0
   local first = tx.created_day
   local n = math.floor((span.from_day - first) / trigger.interval) + 1
   for day = first + n * trigger.interval, span.to_day, trigger.interval do
     local at = math.min(time.day_start(tx, transaction.zone(tx), day), tx.now)
-    local moved = tx.core[core.movedAt] or 0
     local is_skipped = at < moved
     list[#list + 1] = {
       now = is_skipped and moved or at,
