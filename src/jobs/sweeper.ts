@@ -67,7 +67,7 @@ export class Sweeper {
     if (toMs < latest) throw clockBackward(latest);
     await saveTestClock(pool, Math.min(...nows));
     const reached = new Map<number, number>();
-    // Tenants that are created meanwhile begin at the time that was saved last.
+    // Tenants that are created during this loop begin at the time that was saved last.
     for (let left = this.tenants(); left.length > 0; left = this.tenants().filter((tenant) => !reached.has(tenant))) {
       await forEach(left, async (tenant) => reached.set(tenant, await this.sweep.advance(tenant, toMs, deadline)));
       await saveTestClock(pool, Math.min(...reached.values()));

@@ -43,8 +43,8 @@ function startWorker({ entry, memoryMb }: ThreadOptions): Worker {
 }
 
 /**
- * A worker thread that runs one task at a time, in turns (turns.ts), for work that would block the event loop. It starts with the first task, and again after an
- * overrun; it does not keep the process running.
+ * A worker thread that runs one task at a time, in turns (turns.ts), for work that would block the event loop. It starts with the first task, and
+ * again after an overrun; it does not keep the process running.
  *
  * The limit of memory is a last resort: a single allocation far beyond it aborts the whole process, so tasks bound what they allocate.
  */

@@ -237,8 +237,8 @@ export async function differences(redis: Redis, pool: pg.Pool, partition: string
 }
 
 /**
- * The differences of a world once Postgres has everything. The worker may settle users meanwhile, and nothing changes in Redis without an entry of the
- * ledger: a comparison during which the ledger has grown is made again.
+ * The differences of a world once Postgres has everything. The worker may settle users during the comparison, and nothing changes in Redis without an
+ * entry of the ledger: a comparison during which the ledger has grown is made again.
  */
 export async function differencesOf(world: World): Promise<string[]> {
   for (;;) {
