@@ -77,4 +77,8 @@ describe('The recorded answers', () => {
     const errors = new Set(answered.map(({ status }) => status).filter((status) => status >= 400));
     expect([...errors].sort()).to.deep.equal([400, 401, 403, 404, 405, 409, 413, 422, 429, 503]);
   });
+
+  it('have the names, required fields, types and integers of the hosted service’s contract', () => {
+    expect(answered.flatMap(({ contractProblems }) => contractProblems)).to.deep.equal([]);
+  });
 });

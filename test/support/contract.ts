@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { type OpenApi, resolve } from './openapi.js';
+import { type OpenApi, operationsOf, resolve } from './openapi.js';
 
 /** The documents of the contract, and the bases of their operations. */
 export const contractApis = { application: '/v1', admin: '/admin/v1' } as const;
@@ -180,4 +180,32 @@ export class Contract {
       return named.has(key) ? [] : [`${path}/${key} is not in the contract`];
     });
   }
+}
+
+/** The operations of both documents by their ids; made at first use. */
+let byId: ReadonlyMap<string, (status: number, body: unknown) => string[]> | undefined;
+
+function checksById(): NonNullable<typeof byId> {
+  const checks = (Object.keys(contractApis) as ContractName[]).flatMap((name) => {
+    const contract = new Contract(name);
+    return operationsOf(contract.document).map(({ id, method, path }): [string, (status: number, body: unknown) => string[]] => {
+      const { responses } = contract.document.paths[path]?.[method.toLowerCase()] ?? { responses: {} };
+      const statuses = Object.keys(responses).map(Number);
+      return [
+        id,
+        (status, body) => {
+          // The contract has one success for an event that was counted and its replay.
+          const as = statuses.find((one) => one === status) ?? (status < 300 ? statuses.find((one) => one < 300) : undefined);
+          return as === undefined ? [] : contract.problems(method, path, as, body).map((problem) => `${id} ${status}: ${problem}`);
+        },
+      ];
+    });
+  });
+  return new Map(checks);
+}
+
+/** A line for each way in which an answer to an operation, by its id, breaks the contract; none for what the contract does not have. */
+export function contractProblems(operation: string, status: number, body: unknown): string[] {
+  byId ??= checksById();
+  return byId.get(operation)?.(status, body) ?? [];
 }

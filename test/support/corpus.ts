@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { contractProblems } from './contract.js';
 import { operationAt, holdToReference } from './reference.js';
 import { until } from './stage.js';
 import { adminKey, type World } from './world.js';
@@ -56,6 +57,8 @@ export interface Recorded {
   readonly body: string;
   /** `application metrics_event`; undefined where no route is. */
   readonly operation: string | undefined;
+  /** What in it breaks the hosted service's contract, before ids and times were replaced. */
+  readonly contractProblems: readonly string[];
 }
 
 function parseLine(text: string): Line {
@@ -171,13 +174,16 @@ export class Player {
     const isJson = reply.headers.some((header) => /^content-type: application\/json/i.test(header));
     const parsed: unknown = reply.body === '' ? undefined : isJson ? JSON.parse(reply.body) : reply.body;
     if (line.method !== 'HEAD') holdToReference(line.method, path, reply.status, parsed);
+    const operation = operationAt(line.method, path);
+    const problems = operation === undefined ? [] : contractProblems(operation, reply.status, parsed);
     for (const [name, from] of line.keep) this.kept.set(name, valueAt(parsed, from));
     this.recorded.push({
       request: `${line.method} ${line.path}`,
       headers: reply.headers.map((header) => this.recordedHeader(header, reply.body)).sort(),
       status: reply.status,
       body: line.varies ? 'varies' : this.normaliser.text(reply.body),
-      operation: operationAt(line.method, path),
+      operation,
+      contractProblems: problems.map((problem) => `${line.method} ${line.path}: ${problem}`),
     });
   }
 
