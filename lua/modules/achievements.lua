@@ -3,10 +3,11 @@
 -- What a user has completed is one record, a map from the achievement's no (as text) to the moment. Sums of matching events stand with
 -- their metric.
 local contract = require('contract')
+local calendar = require('calendar')
 local decimal = require('decimal')
 local filters = require('filters')
 local transaction = require('transaction')
-local limit, place, record = contract.limit, contract.metric, contract.record
+local core, limit, place, record = contract.core, contract.limit, contract.metric, contract.record
 
 local achievements = {}
 
@@ -105,6 +106,38 @@ function achievements.by_streak(tx, length)
   end
 end
 
+-- The local day on which a user with a sign-up date completes an anniversary achievement: of 29 February, the 28th in a common year.
+local function anniversary(tx, achievement)
+  return calendar.add_months(tx.core[core.signUpDay], 12 * achievement.years)
+end
+
+-- The first day after `after`, up to `last`, on which the user is still to complete an anniversary achievement; nil for none.
+function achievements.next_anniversary(tx, after, last)
+  if not tx.core[core.signUpDay] then
+    return nil
+  end
+  local first
+  for _, key in ipairs(tx.plan.anniversaries) do
+    local day = anniversary(tx, tx.plan.achievements[key])
+    if day > after and day <= last and (not first or day < first) and not achievements.completed(tx)[key] then
+      first = day
+    end
+  end
+  return first
+end
+
+-- Completes the anniversary achievements of the days after `after` up to today, and the composites that follow.
+function achievements.by_anniversary(tx, after)
+  for _, key in ipairs(tx.plan.anniversaries) do
+    local achievement = tx.plan.achievements[key]
+    local day = anniversary(tx, achievement)
+    if day > after and day <= tx.day and can_complete(tx, achievement) then
+      complete(tx, achievement)
+    end
+  end
+  achievements.follow(tx)
+end
+
 -- An achievement of which a call says that it is completed; false when it can't be (locked, filtered, or completed before).
 function achievements.by_call(tx, achievement)
   if not can_complete(tx, achievement) then
@@ -124,6 +157,10 @@ function achievements.qualifies(tx, achievement, streak_length)
     return amount(transaction.get(tx, achievement.record), achievement) >= achievement.value
   elseif achievement.kind == 'streak' then
     return streak_length >= achievement.length
+  elseif achievement.kind == 'anniversary' then
+    -- A move west can have brought the user back to the day before.
+    local reached = math.max(tx.day, tx.core[core.settledDay] or tx.created_day)
+    return tx.core[core.signUpDay] and anniversary(tx, achievement) <= reached
   end
   return achievement.kind == 'achievement' and has_all(tx, achievement)
 end

@@ -162,6 +162,18 @@ local function next_trigger(tx)
   return due
 end
 
+-- The local day up to which all that days bring has been done.
+local function settled_day(tx)
+  return tx.core[core.settledDay] or tx.created_day
+end
+
+-- When to look at the user's next anniversary: on the day before, if that is to come. The offset of the zone may not be known yet for a day
+-- that is years away.
+local function next_anniversary(tx)
+  local day = achievements.next_anniversary(tx, settled_day(tx), math.huge)
+  return day and time.day_start(tx, transaction.zone(tx), day > tx.day + 1 and day - 1 or day)
+end
+
 -- Schedules the user for the sweep: the moment at which time will next do something to the user. Call before the commit.
 local function schedule(tx)
   if not tx.plan.isTimed then
@@ -172,6 +184,8 @@ local function schedule(tx)
     trigger = next_trigger(tx)
   end
   local due = streak and trigger and math.min(streak, trigger) or streak or trigger
+  local anniversary = #tx.plan.anniversaries > 0 and next_anniversary(tx)
+  due = due and anniversary and math.min(due, anniversary) or due or anniversary or nil
   local text = due and string.format('%d', due) or ''
   if text == transaction.due(tx) then
     return
@@ -201,22 +215,6 @@ function settle.facts(tx, entry)
   return entry
 end
 
--- Commits what a command has changed, as an entry of its kind: the boards, the new user or profile, the achievements. `streak_before` is
--- the length of the shown streak before. Returns the packed entry.
-function settle.commit(tx, entry, streak_before)
-  enter_earned(tx)
-  settle.enter_streak(tx, streak_before)
-  users.save(tx, entry.id)
-  achievements.save(tx)
-  entry.achieved = tx.achieved
-  settle.facts(tx, entry)
-  entry.profile = tx.profile_changed and users.profile(tx) or nil
-  if tx.reschedules then
-    schedule(tx)
-  end
-  return transaction.commit(tx, entry)
-end
-
 -- What most calls leave empty, and the next one takes over then: Redis runs one call at a time.
 local achieved, achieved_now, checked, periods = {}, {}, {}, {}
 
@@ -232,6 +230,43 @@ local function reset(tx)
   end
   tx.achieved, tx.achieved_now, tx.checked, tx.periods, tx.freezes_earned = achieved, achieved_now, checked, periods, 0
   tx.extended, tx.created, tx.settled, tx.streak_changed = false, false, false, false
+end
+
+-- Commits the anniversary achievements for which the user qualifies by a new date of signing up: silently, as an entry of its own.
+local function backfill_anniversaries(tx, id)
+  tx.signed_up = false
+  reset(tx)
+  for _, key in ipairs(tx.plan.anniversaries) do
+    local achievement = tx.plan.achievements[key]
+    if achievements.qualifies(tx, achievement) then
+      achievements.enter(tx, achievement)
+    end
+  end
+  if #tx.achieved > 0 then
+    achievements.save(tx)
+    transaction.commit(tx, settle.facts(tx, { kind = 'activation', id = id, achieved = tx.achieved }))
+    settle.reschedule(tx)
+  end
+end
+
+-- Commits what a command has changed, as an entry of its kind: the boards, the new user or profile, the achievements. `streak_before` is
+-- the length of the shown streak before. Returns the packed entry.
+function settle.commit(tx, entry, streak_before)
+  enter_earned(tx)
+  settle.enter_streak(tx, streak_before)
+  users.save(tx, entry.id)
+  achievements.save(tx)
+  entry.achieved = tx.achieved
+  settle.facts(tx, entry)
+  entry.profile = tx.profile_changed and users.profile(tx) or nil
+  if tx.reschedules then
+    schedule(tx)
+  end
+  local packed = transaction.commit(tx, entry)
+  if tx.signed_up then
+    backfill_anniversaries(tx, entry.id)
+  end
+  return packed
 end
 
 -- A call that settles several users starts a budget of work, and leaves the rest to the next call once it is spent.
@@ -267,6 +302,49 @@ local function commit_time(tx, id)
   reset(tx)
 end
 
+-- Settles a user up to the moment at which the first anniversary since began, or the move that skipped it, and completes what it brings; an
+-- entry for each. Returns whether there was one, or nil and the reply that the caller has to act on.
+local function pass_anniversary(tx, id)
+  if #tx.plan.anniversaries == 0 then
+    return false
+  end
+  local now, today, from = tx.now, tx.day, settled_day(tx)
+  local day = achievements.next_anniversary(tx, from, today)
+  if not day then
+    return false
+  elseif ledger.is_full(tx) then
+    return nil, { outcome.ledgerFull }
+  end
+  tx.now = math.min(math.max(time.day_start(tx, transaction.zone(tx), day), tx.core[core.movedAt] or 0), now)
+  tx.day = time.past_day(tx, transaction.zone(tx), tx.now)
+  local length = streaks.length(tx)
+  local more, refused = pass_time(tx)
+  if not refused then
+    if tx.settled or tx.streaks_settled then
+      enter_points(tx)
+      settle.enter_streak(tx, length)
+      commit_time(tx, id)
+    end
+    if not more then
+      tx.core[core.settledDay] = tx.day
+      achievements.by_anniversary(tx, from)
+      if #tx.achieved > 0 then
+        points.earn(tx, tx.plan.systems, nil)
+      end
+      settle.commit(tx, { kind = 'settle', id = id }, streaks.length(tx))
+      done_us = done_us + tx.plan.settleWorkUs
+      reset(tx)
+    end
+  end
+  tx.now, tx.day = now, today
+  if refused then
+    return nil, refused
+  elseif more or achievements.next_anniversary(tx, settled_day(tx), today) then
+    return nil, { outcome.again }
+  end
+  return true
+end
+
 -- Takes a user who is settled up to the end of a segment over it: what came before is settled for good, and the next plan is in force.
 local function cross(tx, segment)
   local all, before = tx.core, segment.before
@@ -274,6 +352,9 @@ local function cross(tx, segment)
     all[core.settledHour] = math.floor(tx.now / HOUR_MS)
   end
   users.reach_day(tx)
+  if #segment.after.anniversaries > 0 then
+    all[core.movedAt] = tx.now
+  end
   all[core.segment] = segment.next
   tx.plan = segment.after
   local length = all[core.streakDay] and streaks.length(tx) or 0
@@ -303,6 +384,10 @@ local function pass_end(tx, id, segment)
   end
   tx.plan, tx.now = segment.before, segment.at
   tx.day = time.past_day(tx, transaction.zone(tx), tx.now)
+  local _, stop = pass_anniversary(tx, id)
+  if stop then
+    return stop
+  end
   local length = streaks.length(tx)
   local more, reply = pass_time(tx)
   if reply then
@@ -355,6 +440,10 @@ function settle.run(tx, id)
   if not tx.plan.isTimed then
     return nil
   end
+  local has_passed, stop = pass_anniversary(tx, id)
+  if stop then
+    return stop
+  end
   local length = streaks.length(tx)
   local more, refused = pass_time(tx)
   if refused then
@@ -370,6 +459,8 @@ function settle.run(tx, id)
       schedule(tx)
     end
     commit_time(tx, id)
+  elseif has_passed then
+    settle.reschedule(tx)
   end
   return more and { outcome.again } or nil
 end

@@ -178,6 +178,8 @@ function transaction.fetch(call, user, fields, patch)
     periods = nil,
     freezes_earned = 0,
     settled = false,
+    -- Whether the call has changed the date of signing up.
+    signed_up = false,
   }
 end
 

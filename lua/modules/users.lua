@@ -108,15 +108,28 @@ local function create(tx, day)
   tx.exists, tx.created, tx.created_day, tx.reschedules = tx.now, true, day, true
 end
 
--- Notes the user's day before a move, which may lead back to it: time triggers have fired for it, under the plan of the transaction.
--- What they owe for days that the move skips is dated at the move.
-function users.reach_day(tx)
-  if #tx.plan.timeTriggers > 0 then
-    tx.core[core.movedAt] = tx.now
-  end
+-- Notes the user's day: all that days bring up to it has been done, under the plan of the transaction.
+local function note_day(tx)
   if tx.day > (tx.core[core.settledDay] or tx.created_day) then
     tx.core[core.settledDay] = tx.day
   end
+end
+
+-- Notes the user's day before a move, which may lead back to it. What time triggers and anniversaries owe for days that the move skips is
+-- dated at the move.
+function users.reach_day(tx)
+  if #tx.plan.timeTriggers > 0 or #tx.plan.anniversaries > 0 then
+    tx.core[core.movedAt] = tx.now
+  end
+  note_day(tx)
+end
+
+-- Notes that the date of signing up changes: anniversaries up to this day are no longer to come (settle.lua completes them).
+local function sign_up(tx)
+  if not tx.created then
+    note_day(tx)
+  end
+  tx.signed_up, tx.reschedules = true, true
 end
 
 -- Applies the patch to the user: a new user is created, and paid for that. Notes what was stored before, and whether the profile has
@@ -150,6 +163,8 @@ function users.apply_patch(tx)
         users.reach_day(tx)
         streaks.move(tx, transaction.zone(tx), after)
         tx.reschedules = true
+      elseif name == field.signUpDay and #tx.plan.anniversaries > 0 then
+        sign_up(tx)
       elseif name == field.deviceTokens then
         local refused = devices.change(tx, before, after)
         if refused then

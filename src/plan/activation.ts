@@ -20,6 +20,8 @@ export function achievementDefinition(achievement: Achievement): string {
       return definitionOf([achievement.streakLength, userAttributes]);
     case 'achievement':
       return definitionOf([achievement.achievementIds, userAttributes]);
+    case 'anniversary':
+      return definitionOf([achievement.anniversaryYears, userAttributes]);
     case 'api':
       return definitionOf([]);
   }

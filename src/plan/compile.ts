@@ -32,6 +32,7 @@ interface PlanAchievement {
   readonly isSummed?: boolean;
   readonly event?: readonly PlanFilter[];
   readonly length?: number;
+  readonly years?: number;
   readonly needs: readonly string[];
   /** The composites that need it. */
   readonly neededBy: readonly string[];
@@ -83,6 +84,8 @@ interface Plan {
   readonly timeTriggers: readonly { readonly system: number; readonly trigger: PlanTimeTrigger }[];
   readonly achievements: Readonly<Record<string, PlanAchievement>>;
   readonly streakAchievements: readonly string[];
+  /** The active ones. */
+  readonly anniversaries: readonly string[];
   readonly streaks?: PlanStreaks;
   /** Whether time alone does something to users. */
   readonly isTimed: boolean;
@@ -96,6 +99,9 @@ interface Plan {
   readonly streakBoards: readonly PlanBoard[];
   readonly brokenDown: readonly PlanBoard[];
 }
+
+/** An anniversary achievement that users can complete. */
+const isAnniversary = ({ kind, active }: PlanAchievement): boolean => kind === 'anniversary' && active;
 
 const byNo = <T extends { readonly no: number }>(objects: readonly T[]): Record<string, T> =>
   Object.fromEntries(objects.map((object) => [String(object.no), object]));
@@ -115,6 +121,19 @@ const timeOfPoints = (systems: readonly PlanSystem[], triggers: Plan['timeTrigge
     const own = triggers.filter(({ system }) => system === at).map(({ trigger }) => trigger);
     return own.length === 0 ? [] : [[no, cap, own, boosts, [...ownBoosts], enteredBoards(boards)]];
   });
+
+/** What anniversaries complete, and what that earns; nothing without anniversaries. */
+function timeOfAnniversaries(achievements: readonly PlanAchievement[], systems: readonly PlanSystem[]): readonly unknown[] {
+  if (!achievements.some(isAnniversary)) return [];
+  const completed = achievements
+    .filter((achievement) => isAnniversary(achievement) || achievement.kind === 'achievement')
+    .map(({ no, active, user, years, needs }) => [no, active, user, years, needs]);
+  const earned = systems.flatMap(({ no, cap, triggers, boosts, ownBoosts, boards }) => {
+    const own = triggers.filter(({ kind }) => kind === 'achievement');
+    return own.length === 0 ? [] : [[no, cap, own, boosts, [...ownBoosts], enteredBoards(boards)]];
+  });
+  return [completed, earned];
+}
 
 /** Compiles one tenant's configuration. The document has passed config/check/validate.ts: a reference that leads nowhere is a fault of ours. */
 class Compiler implements References {
@@ -140,7 +159,8 @@ class Compiler implements References {
     );
     const achievements = this.achievements();
     const streaks = this.streaks();
-    const isTimed = streaks !== undefined || timeTriggers.length > 0;
+    const anniversaries = achievements.filter(isAnniversary).map(({ key }) => key);
+    const isTimed = streaks !== undefined || timeTriggers.length > 0 || anniversaries.length > 0;
     const streakBoards = this.boards.filter(({ isStreak }) => isStreak);
     const weekShift = weekShiftOf(settings);
     return {
@@ -154,9 +174,16 @@ class Compiler implements References {
       timeTriggers,
       achievements: byNo(achievements),
       streakAchievements: achievements.filter(({ kind }) => kind === 'streak').map(({ key }) => key),
+      anniversaries,
       ...(streaks ? { streaks } : {}),
       isTimed,
-      time: definitionOf([weekShift, settings.defaultTimeZone, timeOfStreaks(streaks, streakBoards), timeOfPoints(compiled, timeTriggers)]),
+      time: definitionOf([
+        weekShift,
+        settings.defaultTimeZone,
+        timeOfStreaks(streaks, streakBoards),
+        timeOfPoints(compiled, timeTriggers),
+        ...timeOfAnniversaries(achievements, compiled),
+      ]),
       ...this.settleWork(timeTriggers.length),
       boards: byNo(this.boards),
       streakBoards,
@@ -214,6 +241,7 @@ class Compiler implements References {
 
   private achievementCount(achievement: Achievement): Partial<PlanAchievement> {
     if (achievement.trigger === 'streak') return { length: achievement.streakLength };
+    if (achievement.trigger === 'anniversary') return { years: achievement.anniversaryYears };
     if (achievement.trigger !== 'metric') return {};
     const filtered = achievement.eventAttributes.length > 0;
     const metric = this.resolve(achievement.metricId);

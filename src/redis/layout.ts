@@ -20,7 +20,7 @@ export const userLayouts = {
     'newestDay',
     /** The user's own time zone; empty when it has been cleared. */
     'tz',
-    /** Up to which UTC hour, and which local day, time triggers have fired. */
+    /** Up to which UTC hour, and which local day, time triggers have fired, and anniversaries come. */
     'settledHour',
     'settledDay',
     /** A list of { id, first, last }, days. */
@@ -39,7 +39,7 @@ export const userLayouts = {
     'segment',
     /** The first day that is numbered by the configured weeks, where `weekStart` has changed since; days before it by the other weeks. */
     'weeksFrom',
-    /** When the user last moved between time zones, of users with time triggers: no award is dated before it. In milliseconds since 1970. */
+    /** When the user last moved between time zones, of users to whom days bring something: none of that is dated before it. In milliseconds since 1970. */
     'movedAt',
     /** The local date on which the user signed up, in days since 1970-01-01. */
     'signUpDay',

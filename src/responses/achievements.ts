@@ -17,7 +17,7 @@ const achievementShape = z.object({
   id: z.string(),
   key: z.string(),
   name: z.string(),
-  trigger: z.enum(['metric', 'streak', 'api', 'achievement']).meta({ description: 'What completes it.' }),
+  trigger: z.enum(['metric', 'streak', 'api', 'achievement', 'anniversary']).meta({ description: 'What completes it.' }),
   description: z.string().nullable(),
   badgeUrl: z.string().nullable(),
   userAttributes: z.array(attributeShape).meta({ description: 'Only users with all of these can complete it.' }),
@@ -27,6 +27,7 @@ const achievementShape = z.object({
   ...eventFiltersShape.partial().shape,
   streakLength: z.number().int().optional(),
   achievementIds: z.array(z.string()).optional().meta({ description: 'All of these complete it.' }),
+  anniversaryYears: z.number().int().optional().meta({ description: 'How many years after `signUpDate` it is completed.' }),
 });
 export type AchievementResponse = z.infer<typeof achievementShape>;
 
@@ -76,6 +77,8 @@ function byTrigger(config: ActiveConfig, achievement: Achievement): Partial<Achi
       return { streakLength: achievement.streakLength };
     case 'achievement':
       return { achievementIds: [...achievement.achievementIds] };
+    case 'anniversary':
+      return { anniversaryYears: achievement.anniversaryYears };
     case 'api':
       return {};
   }

@@ -52,7 +52,7 @@ const achievementEntryShape = z
     at: instantShape,
     achievement: refShape.extend({
       badgeUrl: z.string().nullable(),
-      trigger: z.enum(['metric', 'streak', 'api', 'achievement']),
+      trigger: z.enum(['metric', 'streak', 'api', 'achievement', 'anniversary']),
     }),
   })
   .meta({ id: 'TimelineAchievement' });

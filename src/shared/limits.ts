@@ -130,6 +130,7 @@ export const limits = {
   maxBoostNameChars: 255,
   /** Hours or days between two awards of a time trigger. */
   maxTriggerIntervalUnits: 10_000,
+  maxAnniversaryYears: 1_000,
   /** Local days between two earned freezes. */
   maxFreezeIntervalDays: 10_000,
   /** Days, months or years of one run of a leaderboard, so that the end of a run has a year of four digits. */

@@ -394,6 +394,7 @@ export const rows: Readonly<Record<string, Row>> = {
       ],
       [{ name: 'A week, kept', trigger: 'api' }, { key: 'a-week-kept-2' }],
       [{ name: 'Both', trigger: 'achievement', achievementIds: [achievement] }, { key: 'both' }],
+      [{ name: 'A year', trigger: 'anniversary', anniversaryYears: 1 }, { key: 'a-year' }],
     ],
     update: ({ metric, other, achievement }) => [
       [
@@ -422,11 +423,15 @@ export const rows: Readonly<Record<string, Row>> = {
       ],
       [{ metricId: other }, { metricId: other, metricValue: 5 }],
     ],
-    refused: [[{ metricValue: 0 }, /`0.metricValue` must be a number above 0/]],
+    refused: [
+      [{ metricValue: 0 }, /`0.metricValue` must be a number above 0/],
+      [{ anniversaryYears: 1.5 }, /`0.anniversaryYears` must be a whole number from 1/],
+    ],
     issues: ({ metric }) => [
       [{ name: 'X', key: 'ten', trigger: 'api' }, /"ten" already exists/],
       [{ name: 'X', trigger: 'metric', metricId: metric }, /metricValue is required with trigger: metric/],
       [{ name: 'X', trigger: 'api', metricId: metric }, /metricId is not allowed with trigger: api/],
+      [{ name: 'X', trigger: 'anniversary' }, /anniversaryYears is required with trigger: anniversary/],
       [{ name: 'X', trigger: 'achievement', achievementIds: [] }, /must name at least one achievement/],
       [{ name: 'X', trigger: 'achievement', achievementIds: [nobody] }, /no achievement with the id/],
     ],

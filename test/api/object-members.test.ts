@@ -174,7 +174,7 @@ describe('Names of members of JavaScript objects', () => {
     it('are no values of a user on the screens of the dashboard', async () => {
       const { attributes, ...profile } = await readProfile(world, 'ana');
       const achievements = await read<Parameters<typeof progressOf>[0][]>(world, userPath('ana', '/achievements?includeIncomplete=true'));
-      const standing = standingOf({ attributes }, { achievements, metrics: [], streakLength: 0 });
+      const standing = standingOf({ attributes, signUpDate: null }, { achievements, metrics: [], streakLength: 0 });
       expect(achievements.flatMap((goal) => progressOf(goal, standing).obstacles)).to.have.members(
         keys.map((key) => `Needs ${key} = ${reserved}; the user has no value.`),
       );

@@ -5,6 +5,9 @@ import { tablesOnRealStores } from '../support/rules.js';
 const cards = (value: number, more: Partial<AchievementSpec> = {}): AchievementSpec =>
   ({ trigger: 'metric', metric: 'cards', value, ...more }) as AchievementSpec;
 const needs = (...keys: string[]): AchievementSpec => ({ trigger: 'achievement', needs: keys });
+/** Completed so many years after the date of signing up. */
+const years = (count: number, more: Partial<AchievementSpec> = {}): AchievementSpec =>
+  ({ trigger: 'anniversary', years: count, ...more }) as AchievementSpec;
 const onPhone = { event: { device: 'phone' } };
 const inNuuk = { user: { city: 'Nuuk' } };
 
@@ -110,6 +113,182 @@ describe('Achievements', () => {
     },
   ]);
 
+  says('Anniversary: on the local day that is so many years after `signUpDate`.', { achievements: [years(1)] }, [
+    {
+      rule: 'when the day begins in the zone of the user',
+      lines: [
+        ' | ana is tz=NZ signUpDate=2039-01-04 | has -',
+        ' | bo cards 1 |',
+        '01-03 10:59 | nothing | completions 0',
+        '01-03 11:00 | nothing | completions 1; ana has a1; ana achieved 01-03T11:00:00.000Z; ana announced a1',
+        '2041-01-05 12:00 | nothing | completions 1; bo has -',
+      ],
+    },
+    {
+      rule: 'however late it is looked at',
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        '~01-20 12:00 | ana cards 1 | completed -; has a1; achieved 01-04T00:00:00.000Z; announced a1',
+      ],
+    },
+    {
+      rule: 'when clocks show another time than when it was noted',
+      lines: [' | ana is tz=NY signUpDate=2039-07-04 |', '07-04 03:59 | nothing | completions 0', '07-04 04:00 | nothing | completions 1'],
+    },
+    {
+      rule: 'of 29 February, on the 28th in common years',
+      given: { achievements: [years(4), years(5)] },
+      lines: [
+        ' | ana is signUpDate=2036-02-29 | has -',
+        '02-28 12:00 | nothing | completions[a1] 0',
+        '02-29 00:00 | nothing | completions[a1] 1; ana has a1',
+        '2041-02-27 23:59 | nothing | completions[a2] 0',
+        '2041-02-28 00:00 | nothing | completions[a2] 1; ana has a1 a2; ana announced a1 a2',
+      ],
+    },
+    {
+      rule: 'only for users who match its filters when it begins',
+      given: { achievements: [years(1, inNuuk)] },
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        ' | bo is signUpDate=2039-01-04 city=Nuuk |',
+        '01-04 00:00 | nothing | ana has -; bo has a1',
+        '01-04 01:00 | ana cards 1 city=Nuuk | completed -; has -',
+        '01-05 00:00 | nothing | ana has -',
+      ],
+    },
+    {
+      rule: 'with its points and the composites that follow, after time triggers of the same moment',
+      given: {
+        achievements: [years(1), needs('a1')],
+        systems: [
+          {
+            maxPoints: 13,
+            triggers: [
+              { type: 'achievement', achievement: 'a2', points: 9 },
+              { type: 'time', unit: 'days', interval: 1, points: 1 },
+            ],
+          },
+        ],
+        boards: [{ rankBy: { points: 'p1' } }],
+      },
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        ' | bo is signUpDate=2039-01-05 |',
+        '01-04 06:00 | nothing | ana has a1 a2; ana announced a1 a2; ana paid 01-03 00:00 1, 01-04 00:00 1, 01-04 00:00 9; board ana 11, bo 2',
+        '~01-06 12:00 | bo cards 1 | completed -; has a1 a2; paid 01-03 00:00 1, 01-04 00:00 1, 01-05 00:00 1, 01-05 00:00 9, 01-06 00:00 1',
+        '01-08 00:00 | nothing | ana points 13; bo points 13',
+      ],
+    },
+    {
+      rule: 'after what time did to the streak before',
+      given: { streaks: {}, achievements: [years(1)] },
+      lines: [
+        ' | ana cards 1 signUpDate=2039-01-05 | streak 1',
+        '~01-06 12:00 | ana cards 1 | completed -; streak 1; has a1; achieved 01-05T00:00:00.000Z',
+      ],
+    },
+  ]);
+
+  says('A move between zones brings an anniversary once.', { achievements: [years(1)] }, [
+    {
+      rule: 'west on the day: it is completed',
+      lines: [
+        ' | ana is tz=KI signUpDate=2039-01-04 |',
+        '01-03 10:00 | nothing | completions 1',
+        '01-03 10:30 | ana moves to HI | has a1',
+        '01-05 12:00 | nothing | ana achieved 01-03T10:00:00.000Z; ana announced a1',
+      ],
+    },
+    {
+      rule: 'west before the day: when it begins there',
+      lines: [
+        ' | ana is tz=KI signUpDate=2039-01-04 |',
+        '01-03 09:00 | ana moves to HI | has -',
+        '01-04 09:59 | nothing | completions 0',
+        '01-04 10:00 | nothing | completions 1; ana announced a1',
+      ],
+    },
+    {
+      rule: 'west on the day, when its filters did not match: not again',
+      given: { achievements: [years(1, inNuuk)] },
+      lines: [
+        ' | ana is tz=KI signUpDate=2039-01-04 |',
+        '01-03 10:30 | ana is tz=HI city=Nuuk | has -',
+        '01-05 12:00 | nothing | ana has -',
+      ],
+    },
+    {
+      rule: 'east into the day: with the move',
+      lines: [
+        ' | ana is tz=HI signUpDate=2039-01-04 |',
+        '01-03 20:00 | ana moves to KI | has a1; achieved 01-03T20:00:00.000Z; announced a1',
+      ],
+    },
+    {
+      rule: 'east over the day: with the move',
+      given: { achievements: [years(1)], systems: [{ triggers: [{ type: 'achievement', achievement: 'a1', points: 3 }] }] },
+      lines: [
+        ' | ana is tz=BK signUpDate=2039-01-04 |',
+        '01-04 11:00 | ana moves to KI | has a1; achieved 01-04T11:00:00.000Z; announced a1; paid 01-04 11:00 3',
+      ],
+    },
+    {
+      rule: 'by another default zone',
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        '01-03 20:00 | operator: default zone KI | ana has a1; ana achieved 01-03T20:00:00.000Z; ana announced a1',
+      ],
+    },
+  ]);
+
+  says(
+    'A date of signing up that is set or changed completes silently what has come by it.',
+    {
+      achievements: [years(1), needs('a1'), years(2), years(1, inNuuk)],
+      systems: [{ triggers: [{ type: 'achievement', achievement: 'a1', points: 9 }] }],
+    },
+    [
+      {
+        rule: 'on the day, and after it',
+        lines: [
+          ' | ana is signUpDate=2039-01-02 | has a1 a2; announced -; points 0; achieved 01-02T12:00:00.000Z 01-02T12:00:00.000Z',
+          ' | bo cards 1 signUpDate=2038-01-02 | completed -; added 0; has a1 a2 a3; announced -; points 0; completions 2',
+          ' | cy is city=Nuuk |',
+          '01-03 12:00 | cy is signUpDate=2039-01-03 | has a1 a2 a4; announced -; points 0',
+          '01-09 12:00 | nothing | cy announced -; ana announced -; ana has a1 a2',
+        ],
+      },
+      {
+        rule: 'in the zone that is sent with it',
+        lines: [
+          ' | ana is tz=KI signUpDate=2039-01-03 | has a1 a2; announced -',
+          ' | bo is tz=HI |',
+          ' | bo is tz=KI signUpDate=2039-01-03 | has a1 a2; announced -',
+          ' | cy is tz=HI signUpDate=2039-01-03 | has -',
+        ],
+      },
+      {
+        rule: 'what is completed stays, and does not come again',
+        lines: [
+          ' | ana is signUpDate=2039-06-01 | has -',
+          ' | ana is signUpDate=2038-12-01 | has a1 a2; announced -',
+          ' | ana is signUpDate=2039-01-05 | has a1 a2',
+          '01-06 12:00 | nothing | ana has a1 a2; ana announced -; ana achieved 01-02T12:00:00.000Z 01-02T12:00:00.000Z',
+          ' | ana is signUpDate=- | has a1 a2',
+        ],
+      },
+      {
+        rule: 'a date that is cleared brings nothing',
+        lines: [' | ana is signUpDate=2039-01-05 |', '01-04 12:00 | ana is signUpDate=- | has -', '01-06 12:00 | nothing | ana has -'],
+      },
+      {
+        rule: 'filters that do not match then are not looked at again',
+        lines: [' | ana is signUpDate=2039-01-02 | has a1 a2', '01-03 12:00 | ana cards 1 city=Nuuk | completed -; has a1 a2; announced -'],
+      },
+    ],
+  );
+
   says('Each completes once per user.', {}, [
     {
       rule: 'however often the total comes by',
@@ -212,6 +391,42 @@ describe('Achievements', () => {
         '01-03 12:00 | bo cards 1 |',
         ' | operator: achievement a1 moves on | ana has -; bo has a1',
       ],
+    },
+    {
+      rule: 'by anniversaries that have come, on the day of the activation too; those to come are no backfill',
+      given: { achievements: [years(1, { status: 'inactive' })] },
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        ' | bo is signUpDate=2039-01-03 |',
+        ' | cy is signUpDate=2038-07-07 |',
+        '01-03 12:00 | operator: achievement a1 moves on | ana has -; bo has a1; cy has a1; bo achieved 01-03T12:00:00.000Z',
+        '01-04 00:00 | nothing | ana has a1; ana announced a1; bo announced -; cy announced -',
+      ],
+    },
+    {
+      rule: 'by a day that has come in an earlier zone',
+      given: { achievements: [years(1, { status: 'inactive' })] },
+      lines: [
+        ' | ana is tz=KI signUpDate=2039-01-04 |',
+        '01-03 12:00 | ana moves to HI |',
+        '01-03 13:00 | operator: achievement a1 moves on | ana has a1; ana announced -',
+      ],
+    },
+    {
+      rule: 'anniversaries of the time before a change follow the configuration of then',
+      given: { achievements: [years(1)] },
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        ' | bo is signUpDate=2039-01-08 |',
+        '~01-05 12:00 | operator: achievement a1 moves on | ana has a1; ana achieved 01-04T00:00:00.000Z; ana announced a1',
+        '~01-09 12:00 | operator: achievement a1 moves on | bo has a1; bo achieved 01-09T12:00:00.000Z; bo announced -',
+        ' | operator: achievement a1 at 2 | ana has a1',
+      ],
+    },
+    {
+      rule: 'by fewer years',
+      given: { achievements: [years(2)] },
+      lines: [' | ana is signUpDate=2039-01-01 | has -', ' | operator: achievement a1 at 1 | ana has a1; ana announced -'],
     },
     {
       rule: 'only those who match its filters',

@@ -177,9 +177,13 @@ describe('The effect of a change, in numbers', () => {
     const world = await started({ ...base, streaks }, play);
     const effects = await dryRun(world, {
       streaks: { metrics: [{ metricKey: 'm', threshold: 10 }] },
-      achievements: [achievement({ trigger: 'streak', streakLength: 1 })],
+      achievements: [
+        achievement({ trigger: 'streak', streakLength: 1 }),
+        achievement({ key: 'year', trigger: 'anniversary', anniversaryYears: 1 }),
+      ],
     });
     expect(effects.map(({ kind, users: count, sentence }) => [kind, count, sentence])).to.deep.equal([
+      ['achievement', null, 'The users who would complete it are not counted beforehand.'],
       ['achievement', null, 'The users who would complete it are not counted beforehand.'],
       ['streaks', 5, '5 users have an active daily streak: from this day on, the new conditions decide whether it continues.'],
     ]);

@@ -53,7 +53,7 @@ const relaxed: Readonly<Record<ContractName, readonly (readonly [pointer: string
  */
 export const notBuilt = {
   operations: [] as string[],
-  fields: ['anniversaryYears', 'boostId'],
+  fields: ['boostId'],
 };
 
 /** Removes fields from every shape in a document. */

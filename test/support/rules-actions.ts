@@ -19,7 +19,7 @@ export interface Scene {
   pauseId: string;
 }
 
-/** `city=Nuuk tz=NZ key=k1`, sorted into what they are properties of. `tz=-` is null. */
+/** `city=Nuuk tz=NZ key=k1`, sorted into what they are properties of. `-` is null: `tz=-`. */
 interface Words {
   readonly user: UserProperties;
   readonly event: Readonly<Record<string, string>>;
@@ -33,8 +33,8 @@ function wordsOf(text = ''): Words {
   });
   const of = (known: (key: string) => boolean): Record<string, string> => Object.fromEntries(pairs.filter(([key]) => known(key)));
   const attributes = of((key) => key in userAttributeValues);
-  const own = Object.entries(of((key) => ['name', 'email', 'tz'].includes(key)));
-  const properties = own.map(([key, value]) => [key, key === 'tz' ? (value === '-' ? null : zoneNamed(value)) : value] as const);
+  const own = Object.entries(of((key) => ['name', 'email', 'tz', 'signUpDate'].includes(key)));
+  const properties = own.map(([key, value]) => [key, value === '-' ? null : key === 'tz' ? zoneNamed(value) : value] as const);
   return {
     user: { ...Object.fromEntries(properties), ...(Object.keys(attributes).length > 0 ? { attributes } : {}) },
     event: of((key) => key in eventAttributeValues),
@@ -120,8 +120,9 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
   [
     /^achievement (\S+) at (\d+)$/,
     ({ achievements }, [key = '', value]) => {
-      const isStreak = achievements.some((one) => one.key === key && one.trigger === 'streak');
-      return change('achievements', key, isStreak ? 'streakLength' : 'metricValue', Number(value));
+      const trigger = achievements.find((one) => one.key === key)?.trigger;
+      const field = trigger === 'streak' ? 'streakLength' : trigger === 'anniversary' ? 'anniversaryYears' : 'metricValue';
+      return change('achievements', key, field, Number(value));
     },
   ],
   [/^achievement (\S+) counts (\S+)$/, (_, [key = '', metric]) => change('achievements', key, 'metricId', metric)],

@@ -193,6 +193,11 @@ const views: Readonly<Record<string, View>> = {
         .map((one) => short(one.achievedAt))
         .join(' '),
     ),
+  /** The achievements that webhooks were about. */
+  announced: async ({ scene, user }) => {
+    const sent = bodyOf<{ kind: string; about: string }[]>(await scene.subject.webhooks(user));
+    return keysOf(sent.filter(({ kind }) => kind === 'achievement.completed').map(({ about: key }) => ({ key })));
+  },
   completions: async (look) => (await achievement(look)).completions,
   rarity: async (look) => (await achievement(look)).rarity,
 

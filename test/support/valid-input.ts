@@ -12,6 +12,7 @@ export const everything = {
     { key: 'by-call', name: 'By call', trigger: 'api', status: 'active' },
     { key: 'by-metric', name: 'By metric', trigger: 'metric', metricKey: 'm', metricValue: 5, status: 'active' },
     { key: 'far', name: 'Far', trigger: 'streak', streakLength: 100, status: 'active' },
+    { key: 'year', name: 'A year', trigger: 'anniversary', anniversaryYears: 1, status: 'active' },
   ],
   streaks: {
     enabled: true,

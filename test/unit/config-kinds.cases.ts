@@ -61,21 +61,29 @@ achievements:
 = achievement "b": there is no achievement "c"
 # an achievement of a kind that does not exist
 @achievement trigger: §points
-= achievement "c": trigger must be metric or streak or api or achievement, not "points"
+= achievement "c": trigger must be metric or streak or api or achievement or anniversary, not "points"
 # achievements without what their triggers need
 achievements:
   - §§{key: a, name: A, trigger: metric}
   - §{key: b, name: B, trigger: streak}
   - §{key: c, name: C, trigger: achievement}
+  - §{key: d, name: D, trigger: anniversary}
 = achievement "a": metricKey is required with trigger: metric
 = achievement "a": metricValue is required with trigger: metric
 = achievement "b": streakLength is required with trigger: streak
 = achievement "c": achievementKeys is required with trigger: achievement
+= achievement "d": anniversaryYears is required with trigger: anniversary
 # an achievement with fields of other kinds
 @achievement trigger: api, metricKey: §m, streakLength: §7, eventAttributes: §[{attributeKey: device, attributeValue: x}]
 = achievement "c": metricKey is not allowed with trigger: api
 = achievement "c": streakLength is not allowed with trigger: api
 = achievement "c": eventAttributes is not allowed with trigger: api
+# an anniversary of 0 years
+@achievement trigger: anniversary, anniversaryYears: §0
+= achievement "c": anniversaryYears must be a whole number from 1 to 1,000, not the number 0
+# years of what is no anniversary
+@achievement trigger: api, anniversaryYears: §1
+= achievement "c": anniversaryYears is not allowed with trigger: api
 # an achievement for a total of 0
 @achievement trigger: metric, metricKey: m, metricValue: §0
 = achievement "c": metricValue must be a number above 0 and up to 1,000,000,000,000,000, not the number 0

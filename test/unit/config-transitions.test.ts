@@ -208,7 +208,7 @@ const decided: Readonly<Record<ListName, readonly [changes: string, stays: strin
   ],
   boosts: ['name start end multiplier rounding userId userAttributes', ''],
   achievements: [
-    'name description badge status trigger userAttributes metricKey metricValue eventAttributes streakLength achievementKeys',
+    'name description badge status trigger userAttributes metricKey metricValue eventAttributes streakLength achievementKeys anniversaryYears',
     '',
   ],
   leaderboards: [

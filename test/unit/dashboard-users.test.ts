@@ -108,7 +108,7 @@ describe('The timeline of a user', () => {
     idempotencyKey: null,
     awards: [],
   });
-  const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' = 'metric'): Entry => ({
+  const achievement = (key: string, at: string, trigger: 'metric' | 'api' | 'achievement' | 'anniversary' = 'metric'): Entry => ({
     type: 'achievement',
     at,
     achievement: { ...ref(key), badgeUrl: null, trigger },
@@ -164,6 +164,8 @@ describe('The timeline of a user', () => {
     ];
     expect(shown(withCall)).to.deep.equal(['2026-03-01 all called a>first']);
     expect(shown([achievement('all', at, 'achievement'), event('a', at, '2026-03-01')])).to.deep.equal(['2026-03-01 a>all']);
+    const withAnniversary = [achievement('all', at, 'achievement'), achievement('year', at, 'anniversary'), event('a', at, '2026-03-01')];
+    expect(shown(withAnniversary)).to.deep.equal(['2026-03-01 all year a']);
   });
 
   it('has times of the user, and a range of whole local days, also where clocks change', () => {
@@ -208,7 +210,7 @@ describe('The progress of a user', () => {
   };
   const done: Goal = { ...goal, id: 'd', name: 'Done', achievedAt: '2026-01-01T00:00:00.000Z' };
   const standing = standingOf(
-    { attributes: { city: 'Paris' } },
+    { attributes: { city: 'Paris' }, signUpDate: '2024-02-29' },
     { achievements: [goal, done], metrics: [{ id: 'm', current: 40 }], streakLength: 3 },
   );
 
@@ -226,6 +228,10 @@ describe('The progress of a user', () => {
     const filtered = progressOf({ ...goal, eventAttributes: [{ key: 'device', value: 'phone' }] }, standing);
     expect(filtered).to.include({ share: null, text: '100 Cards in events with device = phone' });
     expect(progressOf({ ...goal, trigger: 'api' }, standing).share).to.equal(null);
+    const anniversary: Goal = { ...goal, trigger: 'anniversary', anniversaryYears: 2 };
+    expect(progressOf(anniversary, standing)).to.include({ share: null, text: '2 years after 2024-02-29' });
+    const unknown = progressOf(anniversary, { ...standing, signUpDate: null });
+    expect(unknown.text).to.equal('2 years after the sign-up date, which the user lacks');
   });
 
   it('names the attributes that stand in the way', () => {

@@ -52,7 +52,10 @@ export interface ConfigWork {
   readonly cascade: Work;
   /** The effects of one event, the cascade included, by the id of its metric. */
   readonly events: ReadonlyMap<string, Work>;
-  /** One step of settling a user, in which every time trigger fires once and the streak is lost; `timeTriggersUs` of it are the triggers'. */
+  /**
+   * One step of settling a user, in which every time trigger fires once, every anniversary comes and the streak is lost; `timeTriggersUs` of it are
+   * the triggers'.
+   */
   readonly settle: Work;
   readonly timeTriggersUs: number;
 }
@@ -151,6 +154,12 @@ class SystemWork {
     return sum([this.own, ...this.boards.filter((board) => !movesAnyway(board)).map(boardWork)]);
   }
 
+  /** All triggers of achievements at once. */
+  ofAchievements(): Work {
+    const triggers = this.triggers.filter(({ type }) => type === 'achievement');
+    return triggers.length === 0 ? nothing : sum([this.awards(triggers), this.own, ...this.boards.map(boardWork)]);
+  }
+
   /** All time triggers, each of which gains by itself. */
   time(): Work {
     const triggers = this.triggers.filter(({ type }) => type === 'time');
@@ -158,6 +167,13 @@ class SystemWork {
     const boards = this.boards.map((board) => ({ work: boardWork(board), times: ranksGains(board) ? triggers.length : 1 }));
     return sum([this.awards(triggers), this.own, ...boards.map(({ work, times }) => ({ ...work, us: work.us * times }))]);
   }
+}
+
+/** What anniversaries complete, and what that earns. */
+function anniversaryWork(achievements: readonly Achievement[], systems: readonly SystemWork[]): Work {
+  if (!achievements.some(({ trigger }) => trigger === 'anniversary')) return nothing;
+  const completed = achievements.filter(({ trigger }) => trigger === 'anniversary' || trigger === 'achievement').map(achievementWork);
+  return sum([...completed, ...systems.map((system) => system.ofAchievements())]);
 }
 
 /** Estimates the work of calls under the objects in use. */
@@ -208,7 +224,7 @@ export function estimateWork(parts: Parts): ConfigWork {
   return {
     cascade: anyCall,
     events: new Map(parts.metrics.map(({ object }) => [object.id, sum([anyCall, ...(perMetric.get(object.id) ?? [])])])),
-    settle: sum([user, time, ...boards.filter(({ rankBy }) => rankBy === 'streak').map(boardWork)]),
+    settle: sum([user, time, anniversaryWork(achievements, systems), ...boards.filter(({ rankBy }) => rankBy === 'streak').map(boardWork)]),
     timeTriggersUs: time.us,
   };
 }

@@ -78,7 +78,7 @@ const name = 'unnamed';
 const firstDay = '0001-01-01';
 const status = oneOf(['active', 'inactive']);
 const triggerTypes = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const;
-const achievementTriggers = ['metric', 'streak', 'api', 'achievement'] as const;
+const achievementTriggers = ['metric', 'streak', 'api', 'achievement', 'anniversary'] as const;
 
 /** What stands in for a field that was refused is what breaks no rule. A key, a reference and the points of a level have no such value. */
 export const kinds: { readonly [N in ListName]: Kind<N> } = {
@@ -171,13 +171,14 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
   }),
   achievements: kind('achievements', {
     name: 'achievement',
-    standIns: achievementTriggers.map((trigger) => ({ name, trigger, metricValue: 1, streakLength: 1 })),
+    standIns: achievementTriggers.map((trigger) => ({ name, trigger, metricValue: 1, streakLength: 1, anniversaryYears: 1 })),
     by: 'trigger',
     variants: {
       metric: { needs: ['metricKey', 'metricValue'], may: ['eventAttributes'] },
       streak: { needs: ['streakLength'] },
       api: { needs: [] },
       achievement: { needs: ['achievementKeys'] },
+      anniversary: { needs: ['anniversaryYears'] },
     },
     fields: {
       name: given(filledText()),
@@ -195,6 +196,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
         file: 'achievementKeys',
         refers: { to: 'achievement', most: limits.maxConfigObjects, repetition: 'named' },
       },
+      anniversaryYears: given(whole(1, limits.maxAnniversaryYears)),
     } satisfies Specs<Achievement, Common>,
   }),
   leaderboards: kind('leaderboards', {

@@ -158,7 +158,13 @@ export interface CompositeAchievement extends AchievementBase {
   readonly achievementIds: readonly string[];
 }
 
-export type Achievement = MetricAchievement | StreakAchievement | ApiAchievement | CompositeAchievement;
+/** Completed on the local day of the user that is so many years after the user's `signUpDate`. */
+export interface AnniversaryAchievement extends AchievementBase {
+  readonly trigger: 'anniversary';
+  readonly anniversaryYears: number;
+}
+
+export type Achievement = MetricAchievement | StreakAchievement | ApiAchievement | CompositeAchievement | AnniversaryAchievement;
 
 export interface StreakCondition {
   readonly metricId: string;

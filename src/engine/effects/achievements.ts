@@ -1,4 +1,4 @@
-import type { Achievement, AttributeFilter, ConfigDocument } from '../../config/schema/model.js';
+import type { Achievement, AttributeFilter } from '../../config/schema/model.js';
 import { type Condition, entering, type Entering } from '../../history/achievement-counts.js';
 import { type Count, withAchievement } from '../../history/counts.js';
 import { achievementDefinition, conditionsDefinition, entersAchievement } from '../../plan/activation.js';
@@ -76,14 +76,8 @@ class Backfill {
     if (isSame && follows.length === 0) return;
     const condition = this.condition(achievement, !isSame);
     if (!condition) return;
-    const isUnknown = follows.some((need) => this.entering.get(need) === null) || this.dependsOnConditions(achievement);
+    const isUnknown = condition === 'unknown' || follows.some((need) => this.entering.get(need) === null);
     this.entering.set(achievement, isUnknown ? null : this.enteringOf(achievement, condition));
-  }
-
-  /** New conditions of streaks change the lengths before achievements are backfilled. */
-  private dependsOnConditions({ trigger }: Achievement): boolean {
-    const { from, to } = this.change;
-    return trigger === 'streak' && (!from.streaks.enabled || conditionsDefinition(from) !== conditionsDefinition(to));
   }
 
   private enteringOf({ no, userAttributes }: Achievement, condition: Condition): Entering {
@@ -91,14 +85,17 @@ class Backfill {
   }
 
   /** Null for what no backfill completes. */
-  private condition(achievement: Achievement, isFresh: boolean): Condition | null {
+  private condition(achievement: Achievement, isFresh: boolean): Condition | 'unknown' | null {
     switch (achievement.trigger) {
       case 'metric': {
         const { metricId, metricValue: value, eventAttributes } = achievement;
         return { metric: this.no(metricId), value, isSummed: eventAttributes.length > 0 };
       }
       case 'streak':
-        return streakCondition(achievement.streakLength, this.change.to);
+        return streakCondition(achievement.streakLength, this.change);
+      case 'anniversary':
+        // The local day of each user decides, which Postgres does not know.
+        return 'unknown';
       case 'achievement':
         return { needs: achievement.achievementIds.map((id) => this.no(id)), isFresh };
       case 'api':
@@ -131,6 +128,9 @@ class Backfill {
 const neededBy = (achievement: Achievement, among: ById): Achievement[] =>
   achievement.trigger === 'achievement' ? achievement.achievementIds.flatMap((id) => among.get(id) ?? []) : [];
 
-/** Without streaks, no length reaches anything. */
-const streakCondition = (length: number, { streaks }: ConfigDocument): Condition | null =>
-  streaks.enabled ? { streak: streaks.frequency, length } : null;
+/** Without streaks, no length reaches anything. New conditions of streaks change the lengths before achievements are backfilled. */
+function streakCondition(length: number, { from, to }: PlannedChange): Condition | 'unknown' | null {
+  if (!to.streaks.enabled) return null;
+  const isNew = !from.streaks.enabled || conditionsDefinition(from) !== conditionsDefinition(to);
+  return isNew ? 'unknown' : { streak: to.streaks.frequency, length };
+}

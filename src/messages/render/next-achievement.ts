@@ -25,6 +25,7 @@ function progressOf(state: UserState, achievement: Achievement): { readonly curr
       return state.streak && { current: state.streak.length, target: achievement.streakLength };
     case 'api':
     case 'achievement':
+    case 'anniversary':
       return undefined;
   }
 }

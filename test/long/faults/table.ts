@@ -43,6 +43,7 @@ export const namedFaults: readonly Fault[] = [
 const otherFaults: readonly Fault[] = [
   fault('achievements', 'a metric value must be exceeded', '>= achievement.value and can', '> achievement.value and can'),
   fault('achievements', 'locked ones can be completed', 'return achievement.active and not', 'return not'),
+  fault('achievements', 'anniversaries do not come on their day', 'day > after and day <= tx.day and', 'day > after and day < tx.day and'),
   fault('partition_commands', 'calls of the active version are sent back', 'part.version = version', 'part.version = version + 1'),
   fault('boards', 'a full board has no threshold', 'return value or 0', 'return 0'),
   fault('boards', 'the last place is beyond the limit', 'value == last_value and member >= last', 'false'),

@@ -1,9 +1,9 @@
 /** Rules "Achievements": conditions and completions. */
-import type { Achievement, ConfigDocument, MetricAchievement } from '../../../src/config/schema/model.js';
+import type { Achievement, AnniversaryAchievement, ConfigDocument, MetricAchievement } from '../../../src/config/schema/model.js';
 import { add, amount, isInRange, type Amount } from './decimal.js';
 import { shownLength } from './streaks.js';
-import { instant } from './time.js';
-import type { User } from './users.js';
+import { dayOf, instant, plus } from './time.js';
+import { localDayOf, type SentWebhook, type User } from './users.js';
 import { byId, live, matches, Refused, shownEventFilters, shownFilters, type World } from './world.js';
 
 /** Whether a user may complete an achievement now, if the rest is so. */
@@ -21,6 +21,10 @@ function valueOf(achievement: MetricAchievement, user: User): Amount | undefined
   return achievement.eventAttributes.length > 0 ? user.sums.get(sumOf(achievement)) : user.totals.get(achievement.metricId);
 }
 
+/** The local day on which a user completes it; infinity without a date of signing up. */
+const anniversaryOf = ({ anniversaryYears }: AnniversaryAchievement, { signUpDate }: User): number =>
+  signUpDate === null ? Infinity : plus(dayOf(signUpDate), anniversaryYears, 'year');
+
 /** Whether what the achievement asks for is so. Nothing but its call completes one of the kind `api`. */
 function isReached(world: World, achievement: Achievement, user: User): boolean {
   switch (achievement.trigger) {
@@ -32,6 +36,8 @@ function isReached(world: World, achievement: Achievement, user: User): boolean 
       return shownLength(world, user) >= achievement.streakLength;
     case 'achievement':
       return achievement.achievementIds.every((id) => user.completed.has(id));
+    case 'anniversary':
+      return anniversaryOf(achievement, user) <= Math.max(user.paidThrough, localDayOf(user, world.now));
     case 'api':
       return false;
   }
@@ -51,6 +57,9 @@ function complete(world: World, achievements: readonly Achievement[], user: User
   }
   return completed;
 }
+
+export const completedWebhooks = (completed: readonly Achievement[]): SentWebhook[] =>
+  completed.map(({ key }) => ({ kind: 'achievement.completed', about: key }));
 
 /** Adds an event to the sums of the achievements whose filters it matches, whether or not they are active. */
 export function count(config: ConfigDocument, user: User, metricId: string, value: Amount, attributes: ReadonlyMap<string, string>): void {
@@ -79,6 +88,34 @@ export function completeByEvent(world: World, user: User, metricId: string, isEx
 export function completeByCall(world: World, achievement: Achievement, user: User): Achievement[] {
   if (achievement.trigger !== 'api' || !isOpenTo(achievement, user)) throw new Refused(422, 'this user cannot complete it');
   return complete(world, [achievement], user);
+}
+
+const isAnniversary = (achievement: Achievement): achievement is AnniversaryAchievement => achievement.trigger === 'anniversary';
+
+/** The first day of a span on which a user is still to complete an anniversary achievement, whether or not the filters match. */
+export function nextAnniversary({ achievements }: ConfigDocument, user: User, span: { after: number; last: number }): number | undefined {
+  const days = live(achievements)
+    .filter(isAnniversary)
+    .filter(({ id, status }) => status === 'active' && !user.completed.has(id))
+    .map((achievement) => anniversaryOf(achievement, user));
+  return days.filter((day) => day > span.after && day <= span.last).sort((a, b) => a - b)[0];
+}
+
+/** The days of a span come: their anniversary achievements are completed. */
+export function completeAnniversaries(world: World, user: User, span: { after: number; last: number }): Achievement[] {
+  const isDue = (achievement: AnniversaryAchievement): boolean => {
+    const day = anniversaryOf(achievement, user);
+    return day > span.after && day <= span.last;
+  };
+  const due = world.config.achievements.filter(isAnniversary).filter((achievement) => isOpenTo(achievement, user) && isDue(achievement));
+  return complete(world, due, user);
+}
+
+/** Rule "Anniversaries": another date of signing up completes silently what has come by it. */
+export function followSignUp(world: World, user: User): void {
+  for (const achievement of world.config.achievements.filter(isAnniversary)) {
+    if (isOpenTo(achievement, user) && isReached(world, achievement, user)) complete(world, [achievement], user);
+  }
 }
 
 /** The condition of an achievement: after a change, more users may qualify. */
@@ -118,6 +155,8 @@ function kindBody(config: ConfigDocument, achievement: Achievement): object {
       return { streakLength: achievement.streakLength };
     case 'achievement':
       return { achievementIds: achievement.achievementIds };
+    case 'anniversary':
+      return { anniversaryYears: achievement.anniversaryYears };
     case 'api':
       return {};
   }

@@ -21,7 +21,7 @@ import type { History, Step } from './history.js';
 
 const metricKey = fc.constantFrom('m1', 'm2');
 /** Composites need these, so they are never composites themselves. */
-const plainKeys = ['a1', 'a2', 'a3', 'a4'];
+const plainKeys = ['a1', 'a2', 'a3', 'a4', 'a7'];
 
 /** No filter most of the time, else one, and now and then all of them. */
 const filters = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Filters> => {
@@ -156,6 +156,7 @@ const achievements: fc.Arbitrary<AchievementSpec[]> = fc.tuple(
       fc.subarray(['a2', 'a5', 'a3'], { minLength: 1 }).map((keys) => (keys.includes('a5') ? keys : [...keys, 'a5'])),
     ),
   ),
+  withStatus(fc.record({ trigger: fc.constant('anniversary' as const), years: fc.constantFrom(1, 1, 2, 4) })),
 );
 
 const streaks: fc.Arbitrary<StreaksSpec> = fc.record({
@@ -231,7 +232,7 @@ const boards: fc.Arbitrary<BoardSpec[]> = fc
   )
   .map((list) => list.filter((board) => board !== null));
 
-/** What varies between documents: 2 or 3 metrics, 2 points systems, 6 achievements, streaks, 3 or 4 leaderboards. */
+/** What varies between documents: 2 or 3 metrics, 2 points systems, 7 achievements, streaks, 3 or 4 leaderboards. */
 export const documentSpecArbitrary: fc.Arbitrary<DocumentSpec> = fc.record({
   weekStart: fc.constantFrom('monday' as const, 'sunday' as const),
   controlRatio: fc.constantFrom(0, 0.5),

@@ -11,19 +11,7 @@ import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
 import type { EventRequest, IdentifyMode } from './subject.js';
 import { dayMs } from './time.js';
-import {
-  change,
-  checkProperties,
-  draftOf,
-  newUser,
-  reach,
-  takeDevices,
-  userBody,
-  zoneOf,
-  type SentWebhook,
-  type User,
-  type UserInCall,
-} from './users.js';
+import { change, checkProperties, draftOf, newUser, reach, takeDevices, userBody, zoneOf, type User, type UserInCall } from './users.js';
 import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
 
 /** A call under way: it works on a copy of the user, which replaces the user when nothing refuses any more. */
@@ -33,6 +21,7 @@ interface Call {
   /** What settling in a new zone has changed. */
   readonly settled: readonly Change[];
   readonly groupsBefore: ReadonlyMap<string, string | null>;
+  readonly signUpBefore: string | null;
 }
 
 /** The stored user of a call, settled; undefined for an unknown one. */
@@ -53,15 +42,18 @@ function begin(world: World, { id, ...properties }: UserInCall): Call {
     user.movedAt = world.now;
     streaks.grantGrace(world, user, oldZone);
   }
-  return { user, created: !stored, settled: settleInZone(world, user, world.now), groupsBefore };
+  const signUpBefore = stored?.signUpDate ?? null;
+  return { user, created: !stored, settled: settleInZone(world, user, world.now), groupsBefore, signUpBefore };
 }
 
 /** Nothing refuses any more: the copy becomes the user, and the boards take what has changed. */
-function commit(world: World, { user, settled, groupsBefore }: Call, changes: readonly Change[]): Move[] {
+function commit(world: World, { user, settled, groupsBefore, signUpBefore }: Call, changes: readonly Change[]): Move[] {
   world.users.set(user.id, user);
   takeDevices(world, user);
   enterChanges(world, user, settled);
-  return enterChanges(world, user, changes, groupsBefore);
+  const moves = enterChanges(world, user, changes, groupsBefore);
+  if (user.signUpDate !== signUpBefore) achievements.followSignUp(world, user);
+  return moves;
 }
 
 /** What a call that is no event has done. */
@@ -72,9 +64,6 @@ const deedOf = ({ user, created }: Call, completed: readonly Achievement[] = [])
   extendedTo: null,
   event: null,
 });
-
-const completedWebhooks = (completed: readonly Achievement[]): SentWebhook[] =>
-  completed.map(({ key }) => ({ kind: 'achievement.completed', about: key }));
 
 const changesOf = (earned: readonly Earned[]): Change[] => earned.map((each) => each.change);
 
@@ -123,7 +112,7 @@ function act(world: World, call: Call, metric: Metric, value: Amount, attributes
   const completed = achievements.completeByEvent(world, user, metric.id, isExtended);
   const extendedTo = isExtended ? user.streaks[frequency].length : null;
   if (extendedTo !== null) user.webhooks.push({ kind: extendedTo === 1 ? 'streak.started' : 'streak.extended', about: extendedTo });
-  user.webhooks.push(...completedWebhooks(completed));
+  user.webhooks.push(...achievements.completedWebhooks(completed));
   const earned = earn(world, { user, created, completed, extendedTo, event: { metric, value, attributes } });
   const moves = commit(world, call, [total, ...changesOf(earned), ...lengths]);
   return { completed, earned, moves, isExtended };
@@ -179,7 +168,7 @@ export function completeAchievement(world: World, key: string, sent: UserInCall)
   sentAttributes(world.config, 'user', sent.attributes);
   const call = begin(world, sent);
   const completed = achievements.completeByCall(world, achievement, call.user);
-  call.user.webhooks.push(...completedWebhooks(completed));
+  call.user.webhooks.push(...achievements.completedWebhooks(completed));
   const earned = earn(world, deedOf(call, completed));
   commit(world, call, changesOf(earned));
   const body = { achievement: achievements.userAchievementBody(world, call.user, achievement), points: earnedBody(world, earned) };

@@ -71,6 +71,7 @@ export type AchievementSpec = { readonly key?: string; readonly status?: Achieve
   | { readonly trigger: 'streak'; readonly length: number }
   | { readonly trigger: 'api' }
   | { readonly trigger: 'achievement'; readonly needs: readonly string[] }
+  | { readonly trigger: 'anniversary'; readonly years: number }
 );
 
 export interface BoardSpec {
@@ -213,6 +214,8 @@ function achievementKind(
       return { trigger: 'api' };
     case 'achievement':
       return { trigger: 'achievement', achievementIds: spec.needs.map((key) => builder.id('achievement', key)) };
+    case 'anniversary':
+      return { trigger: 'anniversary', anniversaryYears: spec.years };
   }
 }
 

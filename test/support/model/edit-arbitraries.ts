@@ -14,7 +14,7 @@ const filters = (values: Readonly<Record<string, readonly string[]>>): fc.Arbitr
 const userFilters = filters(userAttributeValues);
 const eventFilters = filters(eventAttributeValues);
 const metricKey = oneOf('m1', 'm2', 'm3');
-const achievementKeys = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'] as const;
+const achievementKeys = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7'] as const;
 const described: Values = {
   name: oneOf('One', 'Two'),
   description: oneOf(null, 'Text'),
@@ -77,6 +77,7 @@ const objectValues: Readonly<Record<ListName, Values>> = {
     eventAttributes: eventFilters,
     streakLength: whole(1, 4),
     achievementIds: fc.subarray([...achievementKeys], { minLength: 1, maxLength: 3 }),
+    anniversaryYears: oneOf(1, 2, 3, 4),
   },
   leaderboards: {
     ...{ key: oneOf('b1', 'b8'), name: oneOf('One', 'Two'), description: oneOf(null, 'Text') },

@@ -1,7 +1,8 @@
 /** Rules "Settle" and "What applying does": the passing of time, and a new version of the configuration. */
 import type { ConfigDocument, Leaderboard } from '../../../src/config/schema/model.js';
-import { backfill } from './achievements.js';
+import { backfill, completeAnniversaries, completedWebhooks, nextAnniversary } from './achievements.js';
 import { enterChanges, fill, fillsAt, finalise, finalisesAt, stateOf, type Change } from './leaderboards.js';
+import { earn } from './points.js';
 import { isOpen } from './runs.js';
 import { extend, grantGrace, nextGrace, resume, settleStreaks, weeksOf } from './streaks.js';
 import { nextHour, settleTimeTriggers } from './time-triggers.js';
@@ -14,6 +15,26 @@ import type { World } from './world.js';
  * the values that leaderboards rank.
  */
 export function settle(world: World, user: User, now: number): Change[] {
+  const changes: Change[] = [];
+  const next = (): number | undefined => nextAnniversary(world.config, user, { after: user.paidThrough, last: localDayOf(user, now) });
+  for (let day = next(); day !== undefined; day = next()) changes.push(...celebrate(world, user, day));
+  return [...changes, ...settleUntil(world, user, now)];
+}
+
+/** Rule "Anniversaries": what completes at the beginning of a day, or with the move that skipped that, after all that time did before. */
+function celebrate(world: World, user: User, day: number): Change[] {
+  const { now } = world;
+  const after = user.paidThrough;
+  world.now = Math.max(startOfDay(zoneOf(user), day), user.movedAt);
+  const changes = settleUntil(world, user, world.now);
+  const completed = completeAnniversaries(world, user, { after, last: user.paidThrough });
+  user.webhooks.push(...completedWebhooks(completed));
+  const earned = earn(world, { user, created: false, completed, extendedTo: null, event: null });
+  world.now = now;
+  return [...changes, ...earned.map(({ change }) => change)];
+}
+
+function settleUntil(world: World, user: User, now: number): Change[] {
   const today = Math.max(user.paidThrough, localDayOf(user, now));
   const awarded = settleTimeTriggers(world, user, today, now);
   user.paidThrough = today;

@@ -40,6 +40,13 @@ const attributes = (values: Readonly<Record<string, readonly string[]>>): fc.Arb
 const userAttributes = attributes(userAttributeValues);
 const eventAttributes = attributes(eventAttributeValues);
 
+/** Their anniversaries are in the first weeks of a history, or over; and now and then a date that must be refused. */
+const signUpDate = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom('2039-01-03', '2039-01-04', '2039-01-08', '2038-01-20', '2039-02-01', '2039-03-01') },
+  { weight: 3, arbitrary: fc.constantFrom('2036-02-29', '2036-01-05', '2024-02-29', '2039-12-31') },
+  { weight: 2, arbitrary: fc.constantFrom('2040-01-02', '2040-01-03', '2040-02-01', null) },
+);
+
 /** The user's home zone most of the time that one is sent. */
 const tzOf = (id: string, weight: number): fc.Arbitrary<string | null | undefined> =>
   fc.oneof(
@@ -55,7 +62,7 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
       name: rarely(fc.constantFrom('Ana', 'Bo')),
       email: rarely(fc.constant(`${id}@example.com`)),
       tz: tzOf(id, 30),
-      signUpDate: rarely(fc.constantFrom('2024-02-29', '2040-01-02', '2040-01-04', '2040-02-01', null), 30),
+      signUpDate: rarely(signUpDate),
       subscribeToEmails: rarely(fc.boolean(), 30),
       deviceTokens: rarely(fc.constantFrom(['token'], ['expo:token', 'a/b "é"'], ['token', 'expo:token'], null), 30),
       attributes: userAttributes,
@@ -64,7 +71,7 @@ const propertiesOf = (id: string): fc.Arbitrary<UserProperties> =>
 
 const userInCall: fc.Arbitrary<UserInCall> = userId.chain((id) =>
   fc
-    .record({ tz: tzOf(id, 10), attributes: userAttributes, signUpDate: rarely(fc.constantFrom('2039-12-31', '2040-01-03'), 60) })
+    .record({ tz: tzOf(id, 10), attributes: userAttributes, signUpDate: rarely(signUpDate, 40) })
     .map((properties) => ({ id, ...sent(properties) })),
 );
 

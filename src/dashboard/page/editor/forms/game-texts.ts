@@ -56,13 +56,16 @@ export const achievementFields: Readonly<Record<string, FieldText>> = {
   badge,
   trigger: {
     label: 'Completed by',
-    help: 'A total of a metric, a streak, a call of your server (api), or other achievements. With another one, users keep what they have completed.',
+    help:
+      'A total of a metric, a streak, a call of your server (api), other achievements, or an anniversary of the user’s sign-up date. ' +
+      'With another one, users keep what they have completed.',
   },
   metricKey: { label: 'Metric' },
   metricValue: { label: 'Total to reach' },
   eventAttributes,
   streakLength: { label: 'Streak length', help: 'In periods.' },
   achievementKeys: { label: 'Needs all of', help: 'The achievements that a user must have completed.' },
+  anniversaryYears: { label: 'Years', help: 'Completed on the day that is so many years after the user’s sign-up date.' },
   userAttributes,
   status: {
     label: 'Status',

@@ -4,4 +4,5 @@ export const triggerNames: Readonly<Record<string, string>> = {
   streak: 'the length of a streak',
   api: 'a call of your server',
   achievement: 'other achievements',
+  anniversary: 'an anniversary of signing up',
 };

@@ -15,6 +15,7 @@ export interface Standing {
   readonly totals: ReadonlyMap<string, number>;
   readonly streakLength: number;
   readonly attributes: Readonly<Record<string, string>>;
+  readonly signUpDate: string | null;
   /** The achievements that the user has completed, by id. */
   readonly completed: ReadonlySet<string>;
   /** Achievement id → name. */
@@ -72,6 +73,12 @@ export function progressOf(goal: Goal, standing: Standing): Progress {
       const done = ids.filter((id) => standing.completed.has(id)).length;
       return { share: shareOf(done, ids.length), text: missing(ids, standing), obstacles };
     }
+    case 'anniversary': {
+      const { signUpDate } = standing;
+      const years = formatCount(goal.anniversaryYears ?? 0, 'year');
+      const text = signUpDate === null ? `${years} after the sign-up date, which the user lacks` : `${years} after ${signUpDate}`;
+      return { share: null, text, obstacles };
+    }
     case 'api':
       return { share: null, text: 'Completed by a call of the API', obstacles };
   }
@@ -79,7 +86,7 @@ export function progressOf(goal: Goal, standing: Standing): Progress {
 
 /** What decides how far a user is, from what the API lists about the user. */
 export function standingOf(
-  { attributes }: { readonly attributes: Readonly<Record<string, string>> },
+  { attributes, signUpDate }: Pick<Standing, 'attributes' | 'signUpDate'>,
   {
     achievements,
     metrics,
@@ -94,6 +101,7 @@ export function standingOf(
     totals: new Map(metrics.map(({ id, current }) => [id, current])),
     streakLength,
     attributes,
+    signUpDate,
     completed: new Set(achievements.filter(({ achievedAt }) => achievedAt !== null).map(({ id }) => id)),
     names: new Map(achievements.map(({ id, name }) => [id, name])),
   };

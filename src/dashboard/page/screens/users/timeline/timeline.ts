@@ -70,14 +70,15 @@ function dayOf(entry: Entry, zone: string): string {
 type AtMoment = ReadonlyMap<string, readonly Exclude<Entry, StreakEntry>[]>;
 
 /**
- * The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. A call of the API
- * completes achievements too, and composite ones with them.
+ * The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. A call of the API and an
+ * anniversary complete achievements too, and composite ones with them.
  */
 function causeOf({ at, achievement: { trigger } }: AchievementEntry, moments: AtMoment): EventEntry | undefined {
-  if (trigger === 'api') return undefined;
+  if (trigger === 'api' || trigger === 'anniversary') return undefined;
   const entries = moments.get(at) ?? [];
   const isByCall =
-    trigger === 'achievement' && entries.some((entry) => entry.type === 'achievement' && entry.achievement.trigger === 'api');
+    trigger === 'achievement' &&
+    entries.some((entry) => entry.type === 'achievement' && ['api', 'anniversary'].includes(entry.achievement.trigger));
   const [event, ...others] = entries.filter((entry) => entry.type === 'event');
   return isByCall || others.length > 0 ? undefined : event;
 }
