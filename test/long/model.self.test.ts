@@ -88,7 +88,7 @@ describe('The model: many histories', () => {
   });
 
   it('change every field of the configuration', () => {
-    const changed = new Set(fc.sample(versions, { seed, numRuns: 150 }).flatMap(({ config, edits }) => changedBy(config, edits.flat())));
+    const changed = new Set(fc.sample(versions, { seed, numRuns: 250 }).flatMap(({ config, edits }) => changedBy(config, edits.flat())));
     expect(everyField().filter((field) => !changed.has(field))).to.deep.equal([]);
   });
 

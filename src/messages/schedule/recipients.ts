@@ -107,7 +107,8 @@ export async function readPage(client: Client, config: ActiveConfig, query: Page
     config.tenant,
     rows.map(({ id }) => id),
   );
-  const mayReceive = (profile: ProfileFact): boolean => isReachable(profile) && (kind !== 'emails.streak_reminder_due' || hasStreaks(profile));
+  const mayReceive = (profile: ProfileFact): boolean =>
+    isReachable(profile) && (kind !== 'emails.streak_reminder_due' || hasStreaks(profile));
   const reachable = rows.filter(({ id, isTooLate }) => !isTooLate && mayReceive(profiles.get(id) ?? {}));
   return {
     recipients: reachable.length === 0 ? [] : await filters[kind](client, config, reachable, query),
