@@ -191,7 +191,7 @@ const listWeights: Readonly<Record<ListName, number>> = {
   achievements: 5,
   leaderboards: 6,
   webhooks: 2,
-  templates: 2,
+  templates: 3,
 };
 /** Fields that are not changed more often than others of their list. */
 const fieldWeights: Readonly<Record<string, number>> = {
