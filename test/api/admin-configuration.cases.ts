@@ -425,7 +425,7 @@ export const rows: Readonly<Record<string, Row>> = {
     ],
     refused: [
       [{ metricValue: 0 }, /`0.metricValue` must be a number above 0/],
-      [{ anniversaryYears: 1.5 }, /`0.anniversaryYears` must be a whole number from 1/],
+      [{ anniversaryYears: 0 }, /`0.anniversaryYears` must be a whole number from 1/],
     ],
     issues: ({ metric }) => [
       [{ name: 'X', key: 'ten', trigger: 'api' }, /"ten" already exists/],
