@@ -74,7 +74,7 @@ end
 command.with_plan('sweep', function(call, args, position)
   local part = call.part
   if not call.plan.isTimed then
-    -- They stay due: streaks or time triggers may be switched on again.
+    -- They stay due: streaks, time triggers or anniversaries may be switched on again.
     return { outcome.ok, 0, 1, #part.ended }
   end
   local up_to = tonumber(args[position.upTo])

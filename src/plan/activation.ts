@@ -12,18 +12,18 @@ export const entersAchievement = ({ archived, status, trigger }: Achievement): b
 
 /** When it changes, all users are checked again. */
 export function achievementDefinition(achievement: Achievement): string {
-  const { userAttributes } = achievement;
+  const { trigger, userAttributes } = achievement;
   switch (achievement.trigger) {
     case 'metric':
-      return definitionOf([achievement.metricId, achievement.metricValue, achievement.eventAttributes, userAttributes]);
+      return definitionOf([trigger, achievement.metricId, achievement.metricValue, achievement.eventAttributes, userAttributes]);
     case 'streak':
-      return definitionOf([achievement.streakLength, userAttributes]);
+      return definitionOf([trigger, achievement.streakLength, userAttributes]);
     case 'achievement':
-      return definitionOf([achievement.achievementIds, userAttributes]);
+      return definitionOf([trigger, achievement.achievementIds, userAttributes]);
     case 'anniversary':
-      return definitionOf([achievement.anniversaryYears, userAttributes]);
+      return definitionOf([trigger, achievement.anniversaryYears, userAttributes]);
     case 'api':
-      return definitionOf([]);
+      return definitionOf([trigger]);
   }
 }
 

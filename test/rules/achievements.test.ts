@@ -541,6 +541,45 @@ describe('Achievements', () => {
       ],
     },
     {
+      rule: 'from streaks to anniversaries of the same number, and back',
+      given: {
+        streaks: {},
+        achievements: [{ trigger: 'streak', length: 2 }],
+        systems: [{ triggers: [{ type: 'achievement', achievement: 'a1', points: 9 }] }],
+      },
+      lines: [
+        ' | ana is signUpDate=2038-01-02 | has -',
+        ' | bo is signUpDate=2038-01-04 |',
+        ' | carl cards 1 |',
+        ' | operator: achievement a1 is by anniversary | ana has a1; ana announced -; ana points 0; bo has -',
+        '01-03 12:00 | carl cards 1 | streak 2; completed -',
+        '01-04 00:00 | nothing | bo has a1; bo announced a1; bo points 9; carl has -',
+        ' | operator: achievement a1 is by streak | ana has a1; bo has a1; carl has a1; carl points 0; completions 3',
+      ],
+    },
+    {
+      rule: 'from a metric to anniversaries, with the composites that follow',
+      given: { achievements: [cards(5), needs('a1')] },
+      lines: [
+        ' | ana cards 4 signUpDate=2038-01-01 | completed -',
+        ' | bo cards 4 signUpDate=2039-01-01 | completed -',
+        ' | operator: achievement a1 is by anniversary | ana has a1 a2; ana announced -; bo has -',
+        ' | bo cards 9 | completed -; metric -',
+        '2041-01-01 00:00 | nothing | bo has a1 a2; bo announced a1 a2',
+      ],
+    },
+    {
+      rule: 'from anniversaries: their days to come bring nothing',
+      given: { achievements: [years(1), years(1)] },
+      lines: [
+        ' | ana is signUpDate=2039-01-04 |',
+        ' | operator: achievement a1 is by api | ana has -',
+        ' | operator: achievement a2 is by metric | ana has -',
+        '01-05 12:00 | nothing | ana has -; completions 0',
+        ' | ana completes a1 | has a1',
+      ],
+    },
+    {
       rule: 'nobody completes one that is not active by it',
       given: { streaks: {}, achievements: [cards(5, { status: 'inactive' }), cards(5)] },
       lines: [

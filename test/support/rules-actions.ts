@@ -126,7 +126,7 @@ const operations: readonly (readonly [pattern: RegExp, edit: (document: ConfigDo
     },
   ],
   [/^achievement (\S+) counts (\S+)$/, (_, [key = '', metric]) => change('achievements', key, 'metricId', metric)],
-  // With 5 of the first metric, a streak of 2, or the first other achievement.
+  // With 5 of the first metric, a streak of 2, 2 years, or the first other achievement.
   [/^achievement (\S+) is by (\S+)$/, (_, [key = '', trigger]) => change('achievements', key, 'trigger', trigger)],
   // Inactive → active ↔ locked.
   [

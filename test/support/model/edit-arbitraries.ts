@@ -70,7 +70,7 @@ const objectValues: Readonly<Record<ListName, Values>> = {
   achievements: {
     ...{ key: oneOf('a1', 'a8'), ...described },
     status: oneOf('active', 'active', 'locked'),
-    trigger: oneOf('metric', 'streak', 'api', 'achievement'),
+    trigger: oneOf('metric', 'streak', 'api', 'achievement', 'anniversary'),
     userAttributes: userFilters,
     metricId: metricKey,
     metricValue: oneOf(1, 2, 5, 12.5, 40),

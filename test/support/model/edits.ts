@@ -124,6 +124,7 @@ function variantOf(document: ConfigDocument, type: string, id: string): Fields {
     'trigger metric': { metricId, metricValue: 5, eventAttributes: [] },
     'trigger streak': { streakLength: 2 },
     'trigger api': {},
+    'trigger anniversary': { anniversaryYears: 2 },
     'trigger achievement': {
       achievementIds: document.achievements
         .filter((one) => !one.archived && one.id !== id)
@@ -147,7 +148,7 @@ const variantFields = {
     'timeUnit',
     'timeInterval',
   ],
-  trigger: ['metricId', 'metricValue', 'eventAttributes', 'streakLength', 'achievementIds'],
+  trigger: ['metricId', 'metricValue', 'eventAttributes', 'streakLength', 'achievementIds', 'anniversaryYears'],
   rankBy: ['metricId', 'pointsSystemId'],
 } as const;
 
