@@ -432,6 +432,7 @@ create table streak_periods (
   length integer not null,
   how text not null check (how in ('extended', 'freeze', 'pause', 'day_off', 'move', 'lost')), -- what the period did to the streak
   reset_at timestamptz, -- when an operator last reset the streak in the period; null for never
+  reset_length integer, -- the longest streak that was reset in the period
   primary key (tenant, user_id, frequency, period)
 );
 

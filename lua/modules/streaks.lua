@@ -166,12 +166,12 @@ local function lose(tx, all, at)
   tx.streak_changed = true
 end
 
--- Notes what became of a period, with the length that the streak now has, and when it was reset in the period.
+-- Notes what became of a period, with the length that the streak now has, and when and at which length it was reset in the period.
 local function note(tx, frequency, period, how, reset_at)
-  local periods = tx.periods
+  local periods, all, at = tx.periods, tx.core, base_of[frequency]
   -- Layout `periodFact`.
   local is_shown = frequency == tx.plan.streaks.frequency
-  periods[#periods + 1] = { frequency, period, tx.core[base_of[frequency] + LENGTH], how, is_shown, reset_at }
+  periods[#periods + 1] = { frequency, period, all[at + LENGTH], how, is_shown, reset_at, reset_at and all[at + LOST_LENGTH] }
 end
 
 -- Takes one streak over the periods that have passed without an extension.

@@ -217,16 +217,17 @@ export class AggregateReader {
     { first, last }: { readonly first: number; readonly last: number },
   ): Promise<LongestStreak | undefined> {
     const rows = await this.rows<LongestStreak>(
-      `select best.period, best.length, coalesce((
+      `select best.period, best.longest as length, coalesce((
          select period from streak_periods as earlier
-          where earlier.tenant = $1 and earlier.user_id = $2 and earlier.frequency = $3 and earlier.period <= best.period
-            and earlier.length = 1 and earlier.how = 'extended'
+          where earlier.tenant = $1 and earlier.user_id = $2 and earlier.frequency = $3
+            and (earlier.period < best.period or earlier.period = best.period and best.longest = 1)
+            and (earlier.length = 1 and earlier.how = 'extended' or earlier.reset_length = 1)
           order by period desc limit 1
        ), best.period) as started
          from (
-           select period, length from streak_periods
-            where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5 and how <> 'lost' and length > 0
-            order by length desc, period limit 1
+           select period, greatest(length, reset_length) as longest from streak_periods
+            where tenant = $1 and user_id = $2 and frequency = $3 and period between $4 and $5 and greatest(length, reset_length) > 0
+            order by longest desc, period limit 1
          ) as best`,
       [tenant, user, frequency, first, last],
     );

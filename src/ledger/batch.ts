@@ -206,8 +206,7 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     // Restoring a streak restores its length, but not the missed periods.
     if (fact.how === 'restored') continue;
     const key = `${fact.frequency}:${fact.period}:${user}`;
-    const resetAt = fact.resetAt ?? batch.periods.get(key)?.fact.resetAt;
-    batch.periods.set(key, { entry, fact: resetAt === undefined ? fact : { ...fact, resetAt } });
+    batch.periods.set(key, { entry, fact: withResets(batch.periods.get(key)?.fact, fact) });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
   collectState(batch.state, entry);
@@ -225,6 +224,13 @@ function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): 
     const field = (state[i] as Buffer).toString();
     rows.set(`${field}\n${user}`, { user, field, value: state[i + 1] as Buffer, rev });
   }
+}
+
+/** What became of a period, with the resets of before. */
+function withResets(earlier: PeriodFact | undefined, fact: PeriodFact): PeriodFact {
+  if (earlier?.resetAt === undefined) return fact;
+  const resetLength = Math.max(earlier.resetLength ?? 0, fact.resetLength ?? 0);
+  return { ...fact, resetAt: fact.resetAt ?? earlier.resetAt, resetLength };
 }
 
 /** The lengths of the three streaks. */

@@ -82,8 +82,9 @@ export interface PeriodFact {
   readonly how: 'extended' | 'freeze' | 'pause' | 'day_off' | 'move' | 'lost' | 'restored';
   /** Whether it is of the frequency that was configured, and so of the streak that responses show. */
   readonly isShown?: true;
-  /** When the streak was reset in the period, in milliseconds since 1970. */
+  /** When the streak was last reset in the period, in milliseconds since 1970, and the longest that it was when it was reset. */
   readonly resetAt?: number;
+  readonly resetLength?: number;
 }
 
 /** Local days since 1970-01-01, both inclusive. */

@@ -222,11 +222,15 @@ export const streakPeriods: Table<UserFact<PeriodFact>> = {
     { name: 'length', type: 'integer', value: ({ fact }) => fact.length },
     { name: 'how', type: 'text', value: ({ fact }) => fact.how },
     { name: 'reset_at', type: 'moment', value: ({ fact }) => fact.resetAt ?? null },
+    { name: 'reset_length', type: 'integer', value: ({ fact }) => fact.resetLength ?? null },
   ],
   conflict: {
     key: ['user_id', 'frequency', 'period'],
     // What becomes of the period afterwards leaves it.
-    assign: { reset_at: 'coalesce(excluded.reset_at, streak_periods.reset_at)' },
+    assign: {
+      reset_at: 'coalesce(excluded.reset_at, streak_periods.reset_at)',
+      reset_length: 'greatest(excluded.reset_length, streak_periods.reset_length)',
+    },
   },
 };
 

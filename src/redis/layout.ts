@@ -106,7 +106,7 @@ const layouts = {
   pointsFact: ['no', 'before', 'total', 'level', 'levelBefore', 'same', 'awards'],
   awardFact: ['trigger', 'ordinal', 'awarded', 'total', 'boosts', 'at', 'day'],
   boardFact: ['no', 'run', 'group', 'seq', 'value', 'rank', 'previousRank', 'previousValue', 'threshold'],
-  periodFact: ['frequency', 'period', 'length', 'how', 'isShown', 'resetAt'],
+  periodFact: ['frequency', 'period', 'length', 'how', 'isShown', 'resetAt', 'resetLength'],
   streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom', 'daysOff', 'isPaused'],
   /** SegmentFact of ledger/entry.ts. */
   segment: ['no', 'at', 'version', 'plan', 'next'],

@@ -48,17 +48,17 @@ describe('A batch that takes several statements for a table', function () {
   it('keeps when a streak was reset in a period, whatever comes later in the same batch or in the next', async () => {
     const at = Date.parse('2040-01-03T11:00:00.000Z');
     const period = { frequency: 'daily', period: 7 } as const;
-    const reset = entryOf('reset', 1, { streaks: core, periods: [{ ...period, length: 0, how: 'lost', resetAt: at }] });
+    const reset = entryOf('reset', 1, { streaks: core, periods: [{ ...period, length: 0, how: 'lost', resetAt: at, resetLength: 5 }] });
     const extended = (length: number) => entryOf('reset', length + 1, { streaks: core, periods: [{ ...period, length, how: 'extended' }] });
     const batches = [[reset, extended(1)], [extended(2)]];
     for (const [no, entries] of batches.entries()) {
       const parsed = entries.map((entry, i): ParsedEntry => ({ id: `${no + 1}-${i}`, entry }));
       await inTransaction(database.pool, (client) => writeBatch(client, tenant, collectBatch(parsed)));
       const { rows } = await database.pool.query(
-        `select length, how, reset_at from streak_periods where tenant = $1 and user_id = 'reset'`,
+        `select length, how, reset_at, reset_length from streak_periods where tenant = $1 and user_id = 'reset'`,
         [tenant],
       );
-      expect(rows).to.deep.equal([{ length: no + 1, how: 'extended', reset_at: new Date(at) }]);
+      expect(rows).to.deep.equal([{ length: no + 1, how: 'extended', reset_at: new Date(at), reset_length: 5 }]);
     }
   });
 });

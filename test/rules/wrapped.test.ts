@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { read, track, userPath } from '../support/answers.js';
+import { bodyOf, read, track, userPath } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 import { wrappedConfig, type Wrapped } from '../support/wrapped.js';
 
@@ -164,6 +164,34 @@ describe('The year in review', () => {
       await track(world, 'minutes', { user: 'writer', value: 1 });
       const { activity } = await read<Wrapped>(world, userPath('writer', '/wrapped'));
       expect(activity.entireYear.metrics['minutes']).to.include({ currentTotal: i });
+    }
+  });
+
+  it('has the longest streak also if an operator has ended it by a reset', async () => {
+    const host = await startWorld({ config: wrappedConfig });
+    const change = async (what: 'reset' | 'restore', id: string): Promise<void> => {
+      bodyOf(await host.request('POST', `/admin/v1/streaks/${what}`, { body: { users: [{ id }] } }), what === 'reset' ? 200 : 201);
+    };
+    const longest = async (user: string): Promise<object> =>
+      (await read<Wrapped>(host, userPath(user, '/wrapped?year=2040'))).activity.entireYear.longestStreak;
+    try {
+      await track(host, 'cards', { user: 'again', value: 1 });
+      await track(host, 'cards', { user: 'once', value: 1 });
+      await change('reset', 'once');
+      await host.setClock('2040-01-03T09:00:00Z');
+      await track(host, 'cards', { user: 'again', value: 1 });
+      await change('reset', 'again');
+      await track(host, 'cards', { user: 'again', value: 1 });
+      await change('reset', 'again');
+      const before = { frequency: 'daily', started: '2040-01-02' };
+      expect(await longest('again')).to.deep.equal({ ...before, length: 2, periodStart: '2040-01-03', periodEnd: '2040-01-03' });
+      expect(await longest('once')).to.deep.equal({ ...before, length: 1, periodStart: '2040-01-02', periodEnd: '2040-01-02' });
+      await change('restore', 'once');
+      await track(host, 'cards', { user: 'once', value: 1 });
+      await host.setClock('2040-01-09T09:00:00Z');
+      expect(await longest('once')).to.deep.equal({ ...before, length: 2, periodStart: '2040-01-03', periodEnd: '2040-01-03' });
+    } finally {
+      await host.stop();
     }
   });
 
