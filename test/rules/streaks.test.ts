@@ -495,6 +495,15 @@ describe('Streaks', () => {
       ],
     },
     {
+      rule: 'between days that freezes cover',
+      given: { streaks: { freezes: { initial: 2, maximum: 2 } } },
+      lines: [
+        '01-05 12:00 | ana cards 1 | streak 1',
+        '01-10 12:00 | nothing | streak 1; freezes 0; expires 01-10; history 1 1f 1 1 1f 0',
+        '01-11 00:00 | nothing | streak 0; history 1 1f 1 1 1f 0 0',
+      ],
+    },
+    {
       rule: 'freezes are earned on it as on other days',
       given: { streaks: { freezes: { initial: 0, maximum: 9, earnInterval: 2, earnAmount: 1 } } },
       lines: [
@@ -540,6 +549,17 @@ describe('Streaks', () => {
         '01-07 01:00 | nothing | streak 1; expires 01-09',
         '01-09 23:59 | nothing | streak 1',
         '01-10 00:00 | nothing | streak 0',
+      ],
+    },
+    {
+      rule: 'after a move west, the Friday that comes again changes nothing',
+      zone: 'NZ',
+      lines: [
+        '01-06 08:00 | ana moves to NZ |',
+        '01-07 12:00 | ana cards 1 | streak 1; expires 01-09',
+        '01-06 14:00 HI | ana moves to HI | streak 1; expires 01-09',
+        '01-09 23:59 HI | nothing | streak 1; expires 01-09',
+        '01-10 00:00 HI | nothing | streak 0',
       ],
     },
     {
@@ -836,6 +856,56 @@ describe('Streaks', () => {
         '01-03 12:00 | ana resets the streak | streak 0; pauses 01-02..01-04; history 1 0r',
         '01-03 13:00 | ana cards 1 | streak 1',
         '01-05 12:00 | ana cards 1 | streak 2; history 1 1r 1p 2',
+      ],
+    },
+    {
+      rule: 'on a day off, which covers the streak that a restore brings back',
+      given: { streaks: { daysOff: [0, 6] } },
+      lines: [
+        '01-06 12:00 | ana cards 1 | streak 1',
+        '01-07 12:00 | ana resets the streak | streak 0; history 1 0r',
+        '01-07 12:00 | ana restores the streak | streak 1; expires 01-09; history 1 0r',
+        '01-09 12:00 | ana cards 1 | streak 2; history 1 1r 1 2',
+      ],
+    },
+    {
+      rule: 'on a day that comes twice',
+      lines: [
+        '01-06 08:00 | ana moves to NZ |',
+        '01-07 12:00 NZ | ana cards 1 | streak 1',
+        '01-06 14:00 HI | ana moves to HI | streak 1',
+        ' | ana resets the streak | streak 0; history 0r',
+        ' | ana cards 1 | streak 1; started 01-07; history 1r',
+        '01-07 14:00 HI | ana cards 1 | streak 1',
+        '01-07 15:00 HI | ana resets the streak | streak 0',
+        '01-07 16:00 HI | ana restores the streak | streak 1; expires 01-08',
+      ],
+    },
+    {
+      rule: 'in a week that another first day of the week has made longer',
+      given: { streaks: { frequency: 'weekly' } },
+      lines: [
+        '01-04 12:00 | ana cards 1 | streak 1',
+        '01-05 12:00 | operator: weeks start on sunday |',
+        ' | ana resets the streak | streak 0; history 0r',
+        ' | ana restores the streak | streak 1; history 1r; expires 01-14',
+        ' | ana resets the streak | streak 0; history 0r',
+        '01-09 00:00 | ana restores the streak | streak 1; history 0r 0; expires 01-14',
+        ' | ana cards 1 | streak 2; history 0r 2',
+        '01-15 00:00 | ana cards 1 | streak 3; history 0r 2 3',
+      ],
+    },
+    {
+      rule: 'with another frequency or without streaks in between',
+      lines: [
+        '01-02 12:00 | ana cards 1 | streak 1',
+        ' | ana resets the streak |',
+        ' | operator: frequency weekly | streak 1',
+        ' | ana restores the streak | refused 422',
+        ' | operator: streaks off |',
+        '01-04 12:00 | operator: streaks on |',
+        ' | operator: frequency daily | streak 0',
+        ' | ana restores the streak | streak 1; expires 01-04; history 0r 0 0',
       ],
     },
     {
