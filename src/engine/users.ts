@@ -239,13 +239,13 @@ function storedStreak(config: ActiveConfig, { enabled, evaluationMode, metrics, 
       `Only daily streaks have days off, and the streaks are ${frequency}: \`daysOff\` must be empty.`,
     );
   }
-  const off = daysOff === undefined ? {} : { daysOff };
-  if (!hasConditions) return { ...(enabled === undefined ? {} : { enabled }), ...off };
+  const others = { ...(enabled === undefined ? {} : { enabled }), ...(daysOff === undefined ? {} : { daysOff }) };
+  if (!hasConditions) return others;
   const unknown = metrics?.filter(({ key }) => !config.metrics.has(key)).map(({ key }) => key) ?? [];
   if (unknown.length > 0) throw new LaurelError('unprocessable', `There are no metrics with these keys: ${unknown.join(', ')}.`);
   const own = metrics?.map(({ key, threshold }) => ({ key: String(mustGet(config.metrics, key, 'metric').no), threshold }));
   const configured = configuredConditions(config);
-  return { enabled: enabled ?? true, mode: evaluationMode ?? configured.mode, metrics: own ?? configured.metrics, ...off };
+  return { ...others, mode: evaluationMode ?? configured.mode, metrics: own ?? configured.metrics };
 }
 
 function pairsOf(config: ActiveConfig, { notifications, streak }: Preferences): string[] {

@@ -142,6 +142,18 @@ describe('Streaks', () => {
       ],
     },
     {
+      rule: 'neither conditions nor days off that are sent alone switch streaks on again',
+      given: { streaks: { personalization: true } },
+      lines: [
+        '01-02 12:00 | ana switches streaks off | streak 0',
+        ' | ana prefers pages 1 | streak 0',
+        ' | ana is off on 6 | streak 0',
+        ' | ana pages 1 | streak 0',
+        ' | ana switches streaks on | streak 0',
+        ' | ana pages 1 | streak 1',
+      ],
+    },
+    {
       rule: "a user's own condition on an archived metric is dropped until the metric is back",
       given: { streaks: { personalization: true } },
       lines: [

@@ -99,7 +99,7 @@ export class Model implements Operations {
         if (!metric) throw new Refused(422, `there is no metric ${key}`);
         return { metricId: metric.id, threshold };
       });
-      Object.assign(this.settled(userId), { personal: { evaluationMode, metrics: known }, hasStreaks: true });
+      this.settled(userId).personal = { evaluationMode, metrics: known };
       return { status: 200 };
     });
   }
