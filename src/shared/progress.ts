@@ -26,14 +26,17 @@ interface StreakPeriod {
   readonly length: number;
   readonly usedFreeze?: boolean | undefined;
   readonly usedPause: boolean;
+  readonly resetAt?: string | undefined;
 }
 
-/** What happened to a streak in a period. `open`: the current period, which the user can still extend. */
-export type PeriodState = 'extended' | 'frozen' | 'paused' | 'open' | 'missed';
+/** What happened to a streak in a period. `kept`: by a day off or a move. `open`: the current period, which the user can still extend. */
+export type PeriodState = 'extended' | 'frozen' | 'paused' | 'kept' | 'open' | 'missed';
 
-export function periodState({ length, usedFreeze, usedPause }: StreakPeriod, isCurrent: boolean): PeriodState {
+/** `before` is the period before it, if that is known. An extension makes the streak longer, unless it starts again after a reset. */
+export function periodState(period: StreakPeriod, before: StreakPeriod | undefined, isCurrent: boolean): PeriodState {
+  const { length, usedFreeze, usedPause, resetAt } = period;
   if (usedFreeze === true) return 'frozen';
   if (usedPause) return 'paused';
-  if (length > 0) return 'extended';
+  if (length > 0) return length === before?.length && resetAt === undefined ? 'kept' : 'extended';
   return isCurrent ? 'open' : 'missed';
 }

@@ -197,6 +197,24 @@ describe('The variables of a message', () => {
     await other.stop();
   });
 
+  it('tell apart the days on which a user extended the streak and those that were off', async () => {
+    const streaks = { enabled: true, frequency: 'daily', metrics: [{ metricKey: 'cards', threshold: 1 }], daysOff: [0, 6] };
+    const other = await startTenant(host, { config: config({ streaks }), now: '2040-01-05T12:00:00Z' });
+    await track(other, 'cards', { user: 'ana', value: 1 });
+    await other.setClock('2040-01-06T12:00:00Z');
+    await track(other, 'cards', { user: 'ana', value: 1 });
+    await other.setClock('2040-01-09T12:00:00Z');
+    const read = await readVariables(context, { tenant: other.tenant }, { user: 'ana' }, abouts.streak_reminder);
+    expect(read!.variables.streak.days.slice(-5).map(({ state }) => state)).to.deep.equal([
+      'extended',
+      'extended',
+      'kept',
+      'kept',
+      'today',
+    ]);
+    await other.stop();
+  });
+
   const calendarUses: readonly (readonly [text: string, reads: boolean])[] = [
     ['Three more days, as on other days', false],
     ['{% assign days = streak.length %}{{ days }} days', false],

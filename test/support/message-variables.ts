@@ -35,7 +35,7 @@ const noTexts: MessageTemplate = {
 
 const firstDay = Date.parse('2040-01-02');
 const dayMs = 86_400_000;
-const states: Readonly<Record<number, StreakDay['state']>> = { 2: 'missed', 5: 'frozen', 8: 'paused', 13: 'today' };
+const states: Readonly<Record<number, StreakDay['state']>> = { 2: 'missed', 5: 'frozen', 8: 'paused', 10: 'kept', 13: 'today' };
 const days = Array.from({ length: 14 }, (_, i) => ({
   date: new Date(firstDay + i * dayMs).toISOString().slice(0, 'YYYY-MM-DD'.length),
   state: states[i] ?? 'extended',

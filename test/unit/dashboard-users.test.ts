@@ -28,7 +28,7 @@ import { changesOf, formOf } from '../../src/dashboard/page/screens/users/profil
 const dayMs = 86_400_000;
 const dateAt = (from: string, days: number): string => new Date(Date.parse(from) + days * dayMs).toISOString().slice(0, 10);
 
-/** Daily periods from a date on: `e` extended, `f` covered by a freeze, `p` by a pause, `-` without a streak. */
+/** Daily periods from a date on: `e` extended, `f` covered by a freeze, `p` by a pause, `k` by a day off, `-` without a streak. */
 function periods(from: string, states: string): Period[] {
   let length = 0;
   return Array.from(states, (state, at) => {
@@ -46,6 +46,13 @@ describe('The calendar of a streak', () => {
 
   it('tells apart what kept a streak, what ended it and where there was none', () => {
     expect(statesOf('-eefpe--e')).to.equal('missed extended extended frozen paused extended lost missed extended');
+  });
+
+  it('does not call a period extended that a day off has kept, but one in which a reset streak starts again', () => {
+    expect(statesOf('kekk-')).to.equal('missed extended kept kept open');
+    const [first, second] = periods('2026-01-01', 'ee') as [Period, Period];
+    const again = { ...second, length: 1, resetAt: '2026-01-02T12:00:00.000Z' };
+    expect(cellsOf([first, again]).map(({ state }) => state)).to.deep.equal(['extended', 'extended']);
   });
 
   it('does not call the current period lost or missed while it can be extended', () => {

@@ -108,7 +108,7 @@ export const templateVariables = {
         description: 'The last periods, newest last',
         items: {
           description: 'One period',
-          fields: { date: date('The first day of a period, newest last'), state: text('extended, frozen, paused, missed or today') },
+          fields: { date: date('The first day of a period, newest last'), state: text('extended, frozen, paused, kept, missed or today') },
         },
       },
     },

@@ -34,17 +34,19 @@ const periodsShown: Readonly<Record<StreakVariables['frequency'], number>> = {
   monthly: limits.messageStreakMonths,
 };
 
-function stateOf(period: StreakPeriodResponse, isCurrent: boolean): StreakDay['state'] {
-  const state = periodState(period, isCurrent);
+function stateOf(period: StreakPeriodResponse, before: StreakPeriodResponse | undefined, isCurrent: boolean): StreakDay['state'] {
+  const state = periodState(period, before, isCurrent);
   return state === 'open' ? 'today' : state;
 }
 
 /** The calendar of a user's streak. Once it is read, Postgres has everything that the user had done by then. */
 async function readDays(stores: SummaryStores, { config, streak }: UserState, user: string): Promise<StreakDay[]> {
   if (!streak) return [];
-  const { streakHistory } = await readStreak(stores, config.tenant, user, periodsShown[config.document.streaks.frequency]);
+  // The period before the first one tells whether that was extended.
+  const { streakHistory } = await readStreak(stores, config.tenant, user, periodsShown[config.document.streaks.frequency] + 1);
   const last = streakHistory.length - 1;
-  return streakHistory.map((period, i) => ({ date: period.periodStart, state: stateOf(period, i === last) }));
+  const days = streakHistory.map((period, i) => ({ date: period.periodStart, state: stateOf(period, streakHistory[i - 1], i === last) }));
+  return days.slice(1);
 }
 
 /** The changes of all metrics and points systems in the period of a recap; none for other messages. */

@@ -34,7 +34,7 @@ export interface StreakDay {
   /** The first date of the period. */
   readonly date: string;
   /** `today` is the current period while it is not extended. */
-  readonly state: 'extended' | 'frozen' | 'paused' | 'missed' | 'today';
+  readonly state: 'extended' | 'frozen' | 'paused' | 'kept' | 'missed' | 'today';
 }
 
 export interface StreakVariables {

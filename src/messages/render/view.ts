@@ -61,6 +61,7 @@ const symbols: Readonly<Record<StreakDay['state'], string>> = {
   extended: '✓',
   frozen: '❄\ufe0e',
   paused: '‖',
+  kept: '=',
   missed: '–',
   today: '•',
 };

@@ -51,7 +51,7 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: 'Confirm the address',
       reason: 'You receive this email because this address was entered at {brand}.',
     },
-    states: { extended: 'active', frozen: 'freeze used', paused: 'paused', missed: 'missed', today: 'not active yet' },
+    states: { extended: 'active', frozen: 'freeze used', paused: 'paused', kept: 'kept', missed: 'missed', today: 'not active yet' },
   },
   ar: {
     streak: { daily: 'سلسلتك في آخر {n} يومًا', weekly: 'سلسلتك في آخر {n} أسابيع', monthly: 'سلسلتك في آخر {n} أشهر' },
@@ -75,7 +75,7 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: 'تأكيد العنوان',
       reason: 'وصلتك هذه الرسالة لأن هذا العنوان أُدخل لدى {brand}.',
     },
-    states: { extended: 'نشط', frozen: 'استُخدم تجميد', paused: 'متوقف مؤقتًا', missed: 'فائت', today: 'غير نشط بعد' },
+    states: { extended: 'نشط', frozen: 'استُخدم تجميد', paused: 'متوقف مؤقتًا', kept: 'محفوظ', missed: 'فائت', today: 'غير نشط بعد' },
   },
   de: {
     streak: {
@@ -103,7 +103,14 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: 'Adresse bestätigen',
       reason: 'Diese E-Mail wurde verschickt, weil diese Adresse bei {brand} angegeben wurde.',
     },
-    states: { extended: 'aktiv', frozen: 'Joker verwendet', paused: 'pausiert', missed: 'verpasst', today: 'noch nicht aktiv' },
+    states: {
+      extended: 'aktiv',
+      frozen: 'Joker verwendet',
+      paused: 'pausiert',
+      kept: 'erhalten',
+      missed: 'verpasst',
+      today: 'noch nicht aktiv',
+    },
   },
   es: {
     streak: {
@@ -131,7 +138,14 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: 'Confirmar la dirección',
       reason: 'Recibes este correo porque esta dirección se indicó en {brand}.',
     },
-    states: { extended: 'con actividad', frozen: 'protector usado', paused: 'en pausa', missed: 'sin actividad', today: 'pendiente' },
+    states: {
+      extended: 'con actividad',
+      frozen: 'protector usado',
+      paused: 'en pausa',
+      kept: 'conservado',
+      missed: 'sin actividad',
+      today: 'pendiente',
+    },
   },
   fr: {
     streak: {
@@ -159,7 +173,14 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: "Confirmer l'adresse",
       reason: 'Vous recevez cet e-mail parce que cette adresse a été indiquée chez {brand}.',
     },
-    states: { extended: 'actif', frozen: 'joker utilisé', paused: 'en pause', missed: 'manqué', today: 'pas encore actif' },
+    states: {
+      extended: 'actif',
+      frozen: 'joker utilisé',
+      paused: 'en pause',
+      kept: 'conservé',
+      missed: 'manqué',
+      today: 'pas encore actif',
+    },
   },
   pt: {
     streak: {
@@ -187,7 +208,14 @@ const languages: Readonly<Record<string, Words>> & { readonly [builtInLocale]: W
       button: 'Confirmar o endereço',
       reason: 'Você recebe este e-mail porque este endereço foi informado em {brand}.',
     },
-    states: { extended: 'ativo', frozen: 'proteção usada', paused: 'em pausa', missed: 'perdido', today: 'ainda não ativo' },
+    states: {
+      extended: 'ativo',
+      frozen: 'proteção usada',
+      paused: 'em pausa',
+      kept: 'mantido',
+      missed: 'perdido',
+      today: 'ainda não ativo',
+    },
   },
 };
 

@@ -18,13 +18,14 @@ const words: Readonly<Record<CellState, string>> = {
   extended: 'extended',
   frozen: 'kept by a freeze',
   paused: 'kept by a pause',
+  kept: 'kept by a day off or a move',
   open: 'not extended yet',
   lost: 'lost',
   missed: 'no streak',
 };
 
 /** Shown in a cell, so that its state does not depend on its color. */
-const marks: Readonly<Record<CellState, string>> = { extended: '', frozen: 'F', paused: 'P', open: '·', lost: '×', missed: '' };
+const marks: Readonly<Record<CellState, string>> = { extended: '', frozen: 'F', paused: 'P', kept: '=', open: '·', lost: '×', missed: '' };
 
 interface CalendarProps {
   readonly history: readonly Period[];

@@ -5,7 +5,7 @@ type Streak = components['schemas']['Streak'];
 export type Period = Streak['streakHistory'][number];
 
 /** What happened to the streak in a period, in the order of the legend. `lost`: the first period without the streak of the one before it. */
-const cellStates = ['extended', 'frozen', 'paused', 'open', 'lost', 'missed'] as const;
+const cellStates = ['extended', 'frozen', 'paused', 'kept', 'open', 'lost', 'missed'] as const;
 export type CellState = PeriodState | 'lost';
 
 export interface Cell {
@@ -38,7 +38,7 @@ const weekOf = (date: string): number => Math.floor((dayNumber(date) + epochWeek
 export const weekdayOf = (date: string): number => (dayNumber(date) + epochWeekday) % 7;
 
 function stateOf(period: Period, before: Period | undefined, isCurrent: boolean): CellState {
-  const state = periodState(period, isCurrent);
+  const state = periodState(period, before, isCurrent);
   return state === 'missed' && before && before.length > 0 ? 'lost' : state;
 }
 
