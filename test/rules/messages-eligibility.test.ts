@@ -79,7 +79,7 @@ describe('Messages to users that are queued', () => {
     };
     const noEmail = 'The user no longer receives emails of this type.';
     const noPush = 'The user no longer receives push notifications of this type.';
-    const noStreak = 'The streak was extended, lost, paused or switched off.';
+    const noStreak = 'The streak was extended, lost, paused or switched off, or the day is off.';
     type Case = readonly [user: string, change: (user: string) => Promise<unknown>, what: string, reason: string];
     const cases: readonly Case[] = [
       ['unsubscribed', (id) => put(id, { subscribeToEmails: false }), 'recap email', noEmail],

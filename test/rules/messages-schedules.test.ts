@@ -194,7 +194,7 @@ describe('Messages to users by the calendar', () => {
     }
     expect(await timeline.at('2040-01-03T20:00:00Z')).to.deep.equal([]);
     await event('ana');
-    const reason = 'skipped: The streak was extended, lost, paused or switched off.';
+    const reason = 'skipped: The streak was extended, lost, paused or switched off, or the day is off.';
     expect(await timeline.at('2040-01-04T08:00:00Z')).to.deep.equal([
       `streak_reminder email ana ${reason}`,
       `streak_reminder email ben ${reason}`,

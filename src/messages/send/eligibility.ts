@@ -59,7 +59,7 @@ async function outdated(pool: pg.Pool, state: UserState, user: string, message: 
     }
     case 'streak_reminder': {
       const isStillEnding = hasStreaks(state.profile) && endingPeriod(state.config, state.streak)?.last === about.periodEnd;
-      return isStillEnding ? undefined : 'The streak was extended, lost, paused or switched off.';
+      return isStillEnding ? undefined : 'The streak was extended, lost, paused or switched off, or the day is off.';
     }
   }
 }
