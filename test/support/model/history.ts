@@ -61,7 +61,8 @@ export type Step =
   | { readonly do: 'pause'; readonly userId: string; readonly startsInDays: number; readonly lastsDays: number }
   | { readonly do: 'deletePause'; readonly nth: number }
   | { readonly do: 'restore'; readonly userId: string }
-  | { readonly do: 'reset'; readonly userId: string }
+  /** `isUndone`: a restore follows at once. */
+  | { readonly do: 'reset'; readonly userId: string; readonly isUndone: boolean }
   | { readonly do: 'delete'; readonly userId: string }
   /** A new version of the configuration. Some users are read just before it, some just after. */
   | ({ readonly do: 'configure' } & Version)
@@ -202,6 +203,7 @@ class Run {
         return;
       case 'reset':
         await this.ask(['resetStreak', step.userId]);
+        if (step.isUndone) await this.ask(['restoreStreak', step.userId]);
         return;
       case 'delete':
         if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);
