@@ -346,7 +346,7 @@ describe("A user's state in words", () => {
       ['c', `core${none} tz`, 'Europe/Lisbon'],
       ['c', `core${none} settledHour`, '2040-01-06T00:00:00+00:00'],
       ['c', `core${none} settledDay`, '2040-01-06'],
-      ['c', `core${none} streakPreferences`, { enabled: true, mode: 'OR', metrics: [{ key: 'minutes', threshold: 20 }] }],
+      ['c', `core${none} streakPreferences`, { mode: 'OR', metrics: [{ key: 'minutes', threshold: 20 }] }],
       ['c', `core${none} signUpDay`, '2039-12-31'],
       ['c', `streaks${none} streakDay`, '2040-01-06'],
       ['c', `streaks${none} freezes`, 1],

@@ -182,6 +182,7 @@ const fcmMessage = z.strictObject({
     notification: z.strictObject({ title: z.string(), body: z.string() }),
     data: z.record(z.string(), z.string()),
     android: z.strictObject({ ttl: z.string().regex(/^\d+s$/), notification: z.strictObject({ tag: z.string() }) }),
+    webpush: z.strictObject({ notification: z.strictObject({ icon: z.url() }) }).optional(),
     apns: z.strictObject({ headers: z.strictObject({ 'apns-collapse-id': z.string().max(64) }) }),
   }),
 });
