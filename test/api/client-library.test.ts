@@ -220,6 +220,7 @@ const rows: readonly Row[] = [
       ['by-call', 0],
       ['by-metric', 50],
       ['far', 0],
+      ['year', 0],
     ],
   ],
   [
@@ -252,7 +253,7 @@ const rows: readonly Row[] = [
     ['email'],
   ],
   ['users.getPreferences', async (trophy) => (await trophy.users.getPreferences('ana')).notifications.recap, ['email']],
-  ['achievements.all', async (trophy) => (await trophy.achievements.all()).map(({ completions }) => completions), [0, 1, 0]],
+  ['achievements.all', async (trophy) => (await trophy.achievements.all()).map(({ completions }) => completions), [0, 1, 0, 0]],
   [
     'achievements.complete',
     async (trophy) => (await trophy.achievements.complete('by-call', { user: { id: 'ben' } })).achievement.achievedAt,

@@ -172,7 +172,9 @@ describe('Tenants', () => {
     await at(ids[0], 'PATCH', '/admin/v1/settings', { controlRatio: 1, defaultTimeZone: 'Asia/Tokyo' });
     await at(ids[0], 'PATCH', '/admin/v1/streak-settings', { frequency: 'monthly' });
     const [after, streaksAfter] = [await all('/settings'), await all('/streak-settings')];
-    expect(after[1]).to.deep.equal({ ...(before[1] as object), controlRatio: 1, defaultTimeZone: 'Asia/Tokyo' });
+    const { experimentation, ...others } = before[1] as { experimentation: object };
+    const changed = { controlRatio: 1, defaultTimeZone: 'Asia/Tokyo', experimentation: { ...experimentation, controlRatio: 100 } };
+    expect(after[1]).to.deep.equal({ ...others, ...changed });
     expect(streaksAfter[1]).to.deep.equal({ ...(streaksBefore[1] as object), frequency: 'monthly' });
     for (const other of [0, 2]) expect([after[other], streaksAfter[other]]).to.deep.equal([before[other], streaksBefore[other]]);
     const controls = await Promise.all(
