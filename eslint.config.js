@@ -11,7 +11,7 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default defineConfig(
-  globalIgnores(['dist/', '.laurel/', '.laurel-demo/', 'coverage/', 'src/dashboard/page/api/schema/']),
+  globalIgnores(['dist/', '.dist-*/', '.laurel/', '.laurel-demo/', 'coverage/', 'src/dashboard/page/api/schema/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   {

@@ -4,8 +4,8 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -93,23 +93,29 @@ export function isBuilt(folder) {
 }
 
 /**
- * Compiles src into dist. Empties the folder first, so that it never holds the output of a deleted source, and writes the record last, so that the
- * next start repeats a build that was cut off.
+ * Compiles src into a folder of its own, which replaces dist once it is whole: two commands that are started side by side both build, and neither sees
+ * the files of the other half written.
  * @throws an OperatorError when the compiler finds an error.
  */
 export function build(folder = root) {
   // Computed before the compiler reads the sources: one that is saved in between leads to another build and not to a stale one.
   const hash = hashFiles(folder, sourcesOf(folder));
-  rmSync(join(folder, 'dist'), { recursive: true, force: true });
-  const compiler = join(folder, 'node_modules', 'typescript-native', 'bin', 'tsc');
-  const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: folder, stdio: ['inherit', 2, 2] });
-  if (status !== 0) throw stopped('The build failed. What the compiler said is above.');
-  const page = spawnSync(process.execPath, [join('bin', 'page.mjs'), join('dist', 'dashboard-page')], {
-    cwd: folder,
-    stdio: ['inherit', 2, 2],
-  });
-  if (page.status !== 0) throw stopped('The build of the dashboard failed. What the bundler said is above.');
-  writeFileSync(buildRecord(folder), `${hash}\n`);
+  const wasBuilt = isBuilt(folder);
+  const built = join(folder, `.dist-${process.pid}`);
+  try {
+    const run = (...args) => spawnSync(process.execPath, args, { cwd: folder, stdio: ['inherit', 2, 2] }).status === 0;
+    const compiler = join(folder, 'node_modules', 'typescript-native', 'bin', 'tsc');
+    if (!run(compiler, '-p', 'tsconfig.build.json', '--outDir', built)) throw stopped('The build failed. What the compiler said is above.');
+    if (!run(join('bin', 'page.mjs'), join(built, 'dashboard-page')))
+      throw stopped('The build of the dashboard failed. What the bundler said is above.');
+    writeFileSync(join(built, basename(buildRecord(folder))), `${hash}\n`);
+    // Another command may run what it has built from the same sources.
+    if (!wasBuilt && isBuilt(folder)) return;
+    rmSync(join(folder, 'dist'), { recursive: true, force: true });
+    renameSync(built, join(folder, 'dist'));
+  } finally {
+    rmSync(built, { recursive: true, force: true });
+  }
 }
 
 /** Brings dist up to date. A copy without sources (a container image) has nothing to install or build. */
@@ -121,11 +127,12 @@ export function ensureBuilt(folder = root) {
   build(folder);
 }
 
-/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well. */
+/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well, with `built` only if the sources have changed. */
 function runAsScript() {
   try {
     prepare();
     if (process.argv[2] === 'build') build();
+    if (process.argv[2] === 'built') ensureBuilt();
   } catch (error) {
     console.error(error.name === 'OperatorError' ? error.message : error);
     process.exitCode = 1;
