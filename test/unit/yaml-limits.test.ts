@@ -51,8 +51,8 @@ describe('A YAML text', () => {
 
   /** What the library does for a text: lexemes that it reads, and those that it parses, which takes several times as long. */
   function workOf(text: string): { lexed: number; parsed: number; sentence: string | undefined } {
-    const lex = Reflect.get(Lexer.prototype, 'lex') as Lexer['lex'];
-    const next = Reflect.get(Parser.prototype, 'next') as Parser['next'];
+    const lex = Reflect.get(Lexer.prototype, 'lex');
+    const next = Reflect.get(Parser.prototype, 'next');
     let [lexed, parsed] = [0, 0];
     Lexer.prototype.lex = function* (...source) {
       for (const lexeme of lex.apply(this, source)) {
