@@ -230,9 +230,10 @@ alter table users
   alter column preferences set statistics 0,
   alter column search_terms set statistics 0;
 -- Lists are ordered by id, byte by byte, whatever the collation of the database. A search finds the start of an id, of an address, and of the words
--- of a name.
+-- of a name, each after the tenant: a search in one tenant reads no entries of others.
 create index users_by_id on users (tenant, id collate "C");
-create index users_by_search on users using gin (array_to_tsvector(string_to_array(search_terms, e'\n')));
+create index users_by_search on users using gin (
+  array_to_tsvector(string_to_array(tenant::text || ' ' || replace(search_terms, e'\n', e'\n' || tenant::text || ' '), e'\n')));
 alter index users_by_search alter column 1 set statistics 0;
 -- E-mails are due by zone: which zones there are, and which users are in one.
 create index users_by_zone on users (tenant, coalesce(tz, ''), id collate "C");

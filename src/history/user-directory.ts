@@ -62,27 +62,41 @@ const prefixPattern = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&
 
 const beginning = (term: string): string => `'${term.replace(/[\\']/g, '$&$&')}':*`;
 
-/** The tsquery of a search: the address begins with the text, or each word begins a word of the name. */
-const termsQuery = (text: string): string => {
-  const words = wordsOf(text).map(beginning);
-  return [beginning(addressTerm(text)), ...(words.length > 0 ? [`(${words.join(' & ')})`] : [])].join(' | ');
+/** The tsquery of a search among users of a tenant: the address begins with the text, or each word begins a word of the name. */
+const termsQuery = (tenant: number, text: string): string => {
+  const ofTenant = (term: string): string => beginning(`${tenant} ${term}`);
+  const words = wordsOf(text).map(ofTenant);
+  return [ofTenant(addressTerm(text)), ...(words.length > 0 ? [`(${words.join(' & ')})`] : [])].join(' | ');
 };
 
-const allUsers = `select ${profileColumns} from users where tenant = $1 order by id collate "C" limit $2 offset $3`;
+/** Reads the rows of a page of ids, and no row that is skipped: the index has the ids. */
+const pageOf = (ids: string): string => `
+  with ${ids}
+  select ${profileColumns.replace('id,', 'users.id,')} from page join users on tenant = $1 and users.id = page.id order by users.id collate "C"`;
 
-const isFound = `(id collate "C" like $4 or array_to_tsvector(string_to_array(search_terms, e'\\n')) @@ $5::tsquery)`;
+const allUsers = pageOf(`page as materialized (select id from users where tenant = $1 order by id collate "C" limit $2 offset $3)`);
+
+/** As the index users_by_search. */
+const terms = `array_to_tsvector(string_to_array(tenant::text || ' ' || replace(search_terms, e'\\n', e'\\n' || tenant::text || ' '), e'\\n'))`;
+const hasPrefix = 'id collate "C" like $4';
+const hasTerms = `${terms} @@ $5::tsquery`;
 
 /** Looks at the first users by id only: a page of a search that finds many is among them, and an index would list all before the first. */
 const foundNear = `
   select ${profileColumns} from (
     select * from users where tenant = $1 order by id collate "C" limit ${limits.searchedUsersNear}) as users
-   where ${isFound} order by id collate "C" limit $2 offset $3`;
+   where ${hasPrefix} or ${hasTerms} order by id collate "C" limit $2 offset $3`;
 
-/** Finds ids first, from the indexes: finding few users among many in id order would read nearly all rows. */
-const foundAnywhere = `
-  with found as materialized (select id from users where tenant = $1 and ${isFound}),
-       page as materialized (select id from found order by id collate "C" limit $2 offset $3)
-  select ${profileColumns.replace('id,', 'users.id,')} from page join users on tenant = $1 and users.id = page.id order by users.id collate "C"`;
+/**
+ * Finds ids first, from the indexes: finding few users among many in id order would read nearly all rows. Ids with a prefix stand next to each other
+ * in the index, so that no more of them than the page needs are read, however many there are.
+ */
+const foundAnywhere = pageOf(`
+  prefixed as materialized (
+    select id from users where tenant = $1 and ${hasPrefix} order by id collate "C" limit $2::bigint + $3::bigint),
+  named as materialized (select id from users where tenant = $1 and ${hasTerms}),
+  page as materialized (
+    select id from (select id from prefixed union select id from named) as found order by id collate "C" limit $2 offset $3)`);
 
 /** Lists and searches users in Postgres. */
 export class UserDirectory {
@@ -97,13 +111,13 @@ export class UserDirectory {
     const rows =
       search === undefined
         ? await this.query(allUsers, [tenant, limit, skip])
-        : await this.search([tenant, limit, skip, prefixPattern(search), termsQuery(search)]);
+        : await this.search([tenant, limit, skip, prefixPattern(search), termsQuery(tenant, search)]);
     return rows.map((row) => ({ id: row.id, profile: profileOf(row) }));
   }
 
-  private async search(values: readonly unknown[]): Promise<ProfileRow[]> {
-    const [, limit] = values;
-    const near = await this.query(foundNear, values);
+  private async search(values: readonly [tenant: number, limit: number, skip: number, ...unknown[]]): Promise<ProfileRow[]> {
+    const [, limit, skip] = values;
+    const near = skip < limits.searchedUsersNear ? await this.query(foundNear, values) : [];
     return near.length === limit ? near : this.query(foundAnywhere, values);
   }
 
