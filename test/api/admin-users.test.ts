@@ -88,6 +88,8 @@ describe('The list of users', () => {
   it('pages what is found', async () => {
     expect(await ids('?search=user&limit=1')).to.deep.equal(['user-10']);
     expect(await ids('?search=user&limit=1&skip=1')).to.deep.equal(['user-9']);
+    expect(await ids('?search=user&limit=2&skip=1')).to.deep.equal(['user-9']);
+    expect(await ids('?search=user&skip=5000')).to.deep.equal([]);
   });
 
   it('knows at once who has come', async () => {
