@@ -51,6 +51,10 @@ export const screens: readonly Screen[] = [
     name: 'users',
     reads: () => ['/admin/v1/users?limit=51', '/admin/v1/users?limit=51&search=user-77', '/admin/v1/users?limit=51&search=x'],
   },
+  {
+    name: 'users, late pages',
+    reads: () => ['/admin/v1/users?limit=51&skip=900000', '/admin/v1/users?limit=51&skip=90000&search=user-7'],
+  },
   { name: 'user', reads: userReads },
   {
     name: 'leaderboard',
