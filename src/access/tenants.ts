@@ -197,14 +197,16 @@ export async function saveTestClock(pool: pg.Pool, atMs: number): Promise<void> 
   await pool.query('update account set test_clock_ms = greatest(test_clock_ms, $1)', [atMs]);
 }
 
-/** The time that `saveTestClock` saved; 0 while the test clock has never been set. */
-export async function savedTestClock(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ atMs: string | null }>('select test_clock_ms as "atMs" from account');
-  return Number(rows[0]?.atMs ?? 0);
+interface SavedTestClock {
+  /** Whether the services run on the test clock; undefined before the first service has started. */
+  readonly isOn: boolean | undefined;
+  /** The time that `saveTestClock` saved; 0 while the test clock has never been set. */
+  readonly atMs: number;
 }
 
-/** Whether the services run on the test clock; undefined before the first service has started. */
-export async function notedTestClock(pool: pg.Pool): Promise<boolean | undefined> {
-  const { rows } = await pool.query<{ testClock: boolean | null }>('select test_clock as "testClock" from account');
-  return rows[0]?.testClock ?? undefined;
+export async function savedTestClock(pool: pg.Pool): Promise<SavedTestClock> {
+  const { rows } = await pool.query<{ isOn: boolean | null; atMs: string | null }>(
+    'select test_clock as "isOn", test_clock_ms as "atMs" from account',
+  );
+  return { isOn: rows[0]?.isOn ?? undefined, atMs: Number(rows[0]?.atMs ?? 0) };
 }

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Account, type StoreWatches } from '../access/account.js';
 import { AuditLog, type ServiceClock } from '../access/audit.js';
-import { defaultTenant, notedTestClock } from '../access/tenants.js';
+import { defaultTenant, savedTestClock } from '../access/tenants.js';
 import { loadConfig, mustLoadVersion } from '../config/store/store.js';
 import { Clock } from '../engine/clock.js';
 import { ConfigEditor } from '../engine/configuration.js';
@@ -268,7 +268,7 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
     }
   }
   // A command stamps its changes with the services' clock, whatever its own environment says.
-  const testClock = create ? settings.testClock : ((await notedTestClock(pool)) ?? settings.testClock);
+  const testClock = create ? settings.testClock : ((await savedTestClock(pool)).isOn ?? settings.testClock);
   return { redis, bulkRedis, target, pool, testClock, watches, lifecycle };
 }
 

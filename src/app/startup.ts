@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ensureAdminKey } from '../access/key-store.js';
-import { defaultTenant, notedTestClock, noteTestClock, savedTestClock } from '../access/tenants.js';
+import { defaultTenant, noteTestClock, savedTestClock } from '../access/tenants.js';
 import { startAuthor } from '../config/store/author.js';
 import { objectionMessage, type Objection } from '../ledger/active-redis-rules.js';
 import { keyNames } from '../redis/contract.js';
@@ -35,7 +35,7 @@ export async function ensureKey(context: Context): Promise<string | undefined> {
  * in place of the service's. Throws an OperatorError.
  */
 export async function refuseUnused({ pool, settings: { databaseUrl, dataDir } }: Context): Promise<void> {
-  if (databaseUrl !== null || (await notedTestClock(pool)) !== undefined) return;
+  if (databaseUrl !== null || (await savedTestClock(pool)).isOn !== undefined) return;
   throw new OperatorError(
     `No service has used the built-in stores in ${resolve(dataDir)} yet, and this command would change them. Set REDIS_URL and DATABASE_URL to the ` +
       'stores of the service, or DATA_DIR to its data folder. With --new, apply and keys create use new stores.',
@@ -47,10 +47,12 @@ export async function refuseUnused({ pool, settings: { databaseUrl, dataDir } }:
  * that anyway says so in Postgres (docs/rules/time.md).
  */
 async function refuseTimeTravel({ pool, redis, engine, settings }: Context): Promise<void> {
-  if (settings.testClock || (await notedTestClock(pool)) !== true) return;
+  if (settings.testClock) return;
+  const saved = await savedTestClock(pool);
+  if (saved.isOn !== true) return;
   const inRedis = await redis.get(engine.partition(defaultTenant) + keyNames.clock);
   // Redis may have lost its data.
-  const set = Math.max(Number(inRedis), await savedTestClock(pool));
+  const set = Math.max(Number(inRedis), saved.atMs);
   if (set <= Date.now()) return;
   throw new OperatorError(
     `The services ran on the test clock, which is at ${new Date(set).toISOString()}. Without TEST_CLOCK=1, time would go back to now. ` +
