@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { errorOf } from '../support/admin.js';
 import { bodyOf, configText, track } from '../support/answers.js';
-import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
-import { identify, sentMessages } from '../support/sent-messages.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { parseEmail } from '../support/mail-server.js';
+import { identify, type Sender, sentMessages, startSender } from '../support/sent-messages.js';
+import { startTenant, type World } from '../support/world.js';
 
 const config = configText({
   attributes: [{ key: 'language', name: 'Language', type: 'user' }],
@@ -25,21 +25,15 @@ interface Rendered {
 }
 
 describe('Previews and tests of a template that is not stored', () => {
-  let server: MailServer;
-  let host: World;
+  let sender: Sender;
   let world: World;
   before(async () => {
-    server = await startMailServer();
-    host = await startHost({ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>' });
-    world = await startTenant(host, { config, now: '2040-01-02T12:00:00Z' });
+    sender = await startSender();
+    world = await startTenant(sender.host, { config, now: '2040-01-02T12:00:00Z' });
     await identify(world, 'ana', { name: 'Ana <i>', attributes: { language: 'de' } });
     await track(world, 'cards', { user: 'ana', value: 1234.5 });
   });
-  after(async () => {
-    await world.stop();
-    await host.stop();
-    await server.stop();
-  });
+  after(() => sender.stop());
 
   const post = (operation: 'preview' | 'test', body: object) =>
     world.request('POST', `/admin/v1/messages/${operation}`, { body: { type: 'recap', userId: 'ana', ...body } });
@@ -70,13 +64,13 @@ describe('Previews and tests of a template that is not stored', () => {
   it('leaves the configuration as it is, and sends and stores nothing', async () => {
     await preview({ locale: 'en', template: { subject: 'Draft' } });
     expect((await preview({ locale: 'en' })).subject).to.equal('Stored Ana <i>');
-    expect([server.messages.length, await sentMessages(world)]).to.deep.equal([0, []]);
+    expect([sender.server.messages.length, await sentMessages(world)]).to.deep.equal([0, []]);
   });
 
   it('sends a draft to one address', async () => {
     const body = { email: 'ops@example.com', locale: 'en', template: { subject: 'Draft for {{ user.id }}' } };
     expect(bodyOf(await post('test', body), 200)).to.deep.include({ sent: true, subject: 'Draft for ana' });
-    expect((await parseEmail(server.messages.at(-1)!)).subject).to.equal('Draft for ana');
+    expect((await parseEmail(sender.server.messages.at(-1)!)).subject).to.equal('Draft for ana');
   });
 
   const refused: readonly (readonly [what: string, body: object, status: number, sentence: RegExp])[] = [

@@ -4,9 +4,9 @@ import { Suppressions } from '../../src/messages/addresses/suppressions.js';
 import { limits } from '../../src/shared/limits.js';
 import { batchOf, errorOf, first } from '../support/admin.js';
 import { bodyOf, configText, track } from '../support/answers.js';
-import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
+import { type MailServer, parseEmail } from '../support/mail-server.js';
 import { Random } from '../support/random.js';
-import { briefly, identify, prefer, sentMessages, Timeline, untilEnded } from '../support/sent-messages.js';
+import { briefly, identify, prefer, sentMessages, startSender, Timeline, untilEnded } from '../support/sent-messages.js';
 import { startHost, startTenant, type World } from '../support/world.js';
 
 const config = (more: object = {}): string =>
@@ -209,21 +209,13 @@ describe('The Admin API of messages to users', () => {
   describe('with MESSAGES=on', () => {
     let server: MailServer;
     let host: World;
+    let stop: () => Promise<void>;
     let world: World;
     before(async () => {
-      server = await startMailServer();
-      host = await startHost({
-        messages: 'on',
-        smtpUrl: server.url,
-        emailFrom: 'Laurel <laurel@example.com>',
-        publicUrl: 'https://laurel.example.com',
-        testEmailAddresses: ['ops@example.com', '@study.example'],
-      });
+      const own = { publicUrl: 'https://laurel.example.com', testEmailAddresses: ['ops@example.com', '@study.example'] };
+      ({ server, host, stop } = await startSender(own));
     });
-    after(async () => {
-      await host.stop();
-      await server.stop();
-    });
+    after(() => stop());
     const boundKey = (): Promise<string> => keyBoundTo(host, world);
     /** What the audit log of the tenant says of an operation, the newest first. */
     const auditOf = async (operation: string): Promise<string[]> => {

@@ -7,10 +7,10 @@ import { ReceiptReader } from '../../src/messages/send/push/receipt-reader.js';
 import { saveTickets } from '../../src/messages/send/push/receipts.js';
 import { errorOf } from '../support/admin.js';
 import { bodyOf, configText, type Profile, read, readBoard, readProfile, track, userPath } from '../support/answers.js';
-import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
+import { parseEmail } from '../support/mail-server.js';
 import { messagesOf, subscription } from '../support/messages.js';
-import { identify, Timeline } from '../support/sent-messages.js';
-import { startHost, startTenant, type World } from '../support/world.js';
+import { identify, type Sender, startSender, Timeline } from '../support/sent-messages.js';
+import { startTenant, type World } from '../support/world.js';
 import type { Wrapped } from '../support/wrapped.js';
 
 /** The names that every object of JavaScript inherits. */
@@ -80,22 +80,16 @@ const config = configText({
 const shown = (attribute: string, total: number): string => keys.map(() => `${attribute}/${total}/${2 * total}/1`).join('/');
 
 describe('Names of members of JavaScript objects', () => {
-  let server: MailServer;
-  let host: World;
+  let sender: Sender;
   let world: World;
   before(async () => {
-    server = await startMailServer();
-    host = await startHost({ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>' });
-    world = await startTenant(host, { config, now: '2040-01-02T12:00:00Z' });
+    sender = await startSender();
+    world = await startTenant(sender.host, { config, now: '2040-01-02T12:00:00Z' });
     // Ana has no value of any attribute, and Ben is named in all of them.
     await identify(world, 'ana', { deviceTokens: [] });
     for (const key of keys) await track(world, key, { user: 'ana', value: 2 });
   });
-  after(async () => {
-    await world.stop();
-    await host.stop();
-    await server.stop();
-  });
+  after(() => sender.stop());
 
   const preview = (body: object) => world.request('POST', '/admin/v1/messages/preview', { body: { userId: 'ana', ...body } });
 
@@ -116,7 +110,7 @@ describe('Names of members of JavaScript objects', () => {
       await identify(world, 'zoe', { deviceTokens: [], attributes: field(first, reserved) });
       await track(world, first, { user: 'zoe', value: 3, attributes: field(first, reserved) as Record<string, string> });
       expect(await new Timeline(world).at('2040-01-02T17:00:00Z')).to.include('achievement_completed email zoe');
-      const sent = await Promise.all(server.messages.map(parseEmail));
+      const sent = await Promise.all(sender.server.messages.map(parseEmail));
       expect(sent.find((email) => email.subject === 'zoe')?.text).to.include('__proto__/3/6/1//0/0//');
     });
 

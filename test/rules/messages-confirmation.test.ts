@@ -5,11 +5,11 @@ import { wordLocales } from '../../src/messages/render/words.js';
 import { limits } from '../../src/shared/limits.js';
 import { errorOf } from '../support/admin.js';
 import { bodyOf, configText, track, userPath } from '../support/answers.js';
-import { type MailServer, parseEmail, startMailServer } from '../support/mail-server.js';
+import { type MailServer, parseEmail } from '../support/mail-server.js';
 import { messageConfig } from '../support/message-variables.js';
-import { identify, Timeline } from '../support/sent-messages.js';
+import { identify, startSender, Timeline } from '../support/sent-messages.js';
 import { until } from '../support/stage.js';
-import { type Reply, startHost, startTenant, type World } from '../support/world.js';
+import { type Reply, startTenant, type World } from '../support/world.js';
 
 /** Reactivations on each of five days, by email alone. */
 const config = configText({
@@ -23,23 +23,13 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
   let server: MailServer;
   let host: World;
   let world: World;
+  let stop: () => Promise<void>;
   let timeline: Timeline;
   before(async () => {
-    server = await startMailServer();
-    host = await startHost({
-      messages: 'on',
-      smtpUrl: server.url,
-      emailFrom: 'Laurel <laurel@example.com>',
-      publicUrl: 'https://laurel.example',
-      confirmAddresses: true,
-      pushExpo: false,
-      emailRateLimit: 1_000,
-    });
+    const own = { publicUrl: 'https://laurel.example', confirmAddresses: true, pushExpo: false, emailRateLimit: 1_000 };
+    ({ server, host, stop } = await startSender(own));
   });
-  after(async () => {
-    await host.stop();
-    await server.stop();
-  });
+  after(() => stop());
   beforeEach(async () => {
     world = await startTenant(host, { config, now: '2040-01-01T12:00:00Z' });
     server.messages.length = 0;

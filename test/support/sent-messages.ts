@@ -1,8 +1,28 @@
 import type { NotificationAbout } from '../../src/messages/rules/notification.js';
 import type { DeliveryStatus } from '../../src/deliveries/queue.js';
+import type { Settings } from '../../src/app/settings.js';
 import { bodyOf, userPath } from './answers.js';
+import { type MailServer, startMailServer } from './mail-server.js';
 import { until } from './stage.js';
-import type { World } from './world.js';
+import { startHost, type World } from './world.js';
+
+/** A host that sends its messages, and the mail server that receives the emails. */
+export interface Sender {
+  readonly server: MailServer;
+  readonly host: World;
+  /** Stops both. */
+  readonly stop: () => Promise<void>;
+}
+
+export async function startSender(settings: Partial<Settings> = {}): Promise<Sender> {
+  const server = await startMailServer();
+  const host = await startHost({ messages: 'on', smtpUrl: server.url, emailFrom: 'Laurel <laurel@example.com>', ...settings });
+  const stop = async (): Promise<void> => {
+    await host.stop();
+    await server.stop();
+  };
+  return { server, host, stop };
+}
 
 /** A message to a user by one channel, and to one device, as its delivery and the outbox have it. */
 export interface SentMessage {
