@@ -3,13 +3,14 @@ import { expect } from 'chai';
 import { configText } from '../support/answers.js';
 import { badInputs, type BadInput } from '../support/bad-values.js';
 import { Contract, contractApis, fixtureOf, notBuilt } from '../support/contract.js';
-import { operationsOf, resolve, type Described, type OpenApi } from '../support/openapi.js';
+import { operationsOf, resolve, type Described, type OpenApi, type Schema } from '../support/openapi.js';
 import { apis } from '../support/reference.js';
 import { runBad } from '../support/refused.js';
 import { callValid, everything, type Known, validInput } from '../support/valid-input.js';
 import { referenceOf } from '../../src/api/reference.js';
 import { defaultNow, startWorld, type World } from '../support/world.js';
 import { changedLines } from '../support/changed-lines.js';
+import { unfit } from '../support/shape-fit.js';
 
 /** The bad input that generated-bad-input.test.ts makes from the reference: all but a few of what the contract's schemas forbid. */
 const covered = new Set(
@@ -77,6 +78,27 @@ describe('Every operation of the contract', () => {
     expect([...found].filter((field) => !ours.has(field))).to.deep.equal([]);
     const fixtures = contracts.map(({ name }) => readFileSync(fixtureOf(name), 'utf8')).join('');
     expect(notBuilt.fields.filter((field) => ours.has(field) || !fixtures.includes(`"${field}": {`))).to.deep.equal([]);
+  });
+
+  it('answers nothing that a client generated from the contract refuses: types, integers, enumerations, required fields', () => {
+    const schemaOf = (document: object, response: unknown): Schema | undefined => {
+      const { $ref } = (response ?? {}) as { $ref?: string };
+      const { content } = ($ref === undefined ? response : resolve(document, $ref)) as { content?: Record<string, { schema: Schema }> };
+      return content?.['application/json']?.schema;
+    };
+    const problems = operations.flatMap(({ name, contract, operation: { id, method, path } }) => {
+      const [api, , routes] = apis.find(([one]) => one === name) ?? expect.fail(`there is no API ${name}`);
+      const reference = referenceOf(api, routes) as unknown as OpenApi;
+      const ours = reference.paths[path]?.[method.toLowerCase()]?.responses ?? {};
+      return Object.entries(contract.document.paths[path]?.[method.toLowerCase()]?.responses ?? {}).flatMap(([status, response]) => {
+        const theirs = schemaOf(contract.document, response);
+        const schema = ours[status] === undefined ? undefined : schemaOf(reference, ours[status]);
+        if (!theirs || !schema) return theirs ? [`${id} never answers ${status}`] : [];
+        return unfit({ document: reference, schema }, { document: contract.document, schema: theirs }, `${id} ${status}`);
+      });
+    });
+    // Only an active leaderboard is shown there (docs/rules/leaderboards.md); the shape is that of a year in review, too.
+    expect(problems).to.deep.equal(['leaderboards_all 200[].status may be "inactive"', 'leaderboards_get 200.status may be "inactive"']);
   });
 
   /** What only the contract forbids. */

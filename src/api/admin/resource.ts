@@ -91,7 +91,7 @@ function sentSchema({ refers, wraps, schema }: Field): z.ZodType {
 export function shownType(schema: z.ZodType): z.ZodType {
   if (schema === day) return dateShape;
   if (schema instanceof z.ZodString) return z.string();
-  if (schema instanceof z.ZodNumber) return z.number();
+  if (schema instanceof z.ZodNumber) return schema.isInt ? z.number().int() : z.number();
   if (schema instanceof z.ZodBoolean) return z.boolean();
   if (schema instanceof z.ZodEnum) return z.enum(schema.options.map(String));
   if (schema instanceof z.ZodPipe) return shownType(schema.out as z.ZodType);

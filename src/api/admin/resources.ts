@@ -124,7 +124,7 @@ export const resources: { readonly [N in ListName]: Resource<N> } = {
     nullable: ['maxParticipants'],
     clearable: ['end', 'startTime', 'endTime', 'runUnit'],
     sent: { status: oneOf(leaderboardStatuses) },
-    shown: { status: z.enum(leaderboardStatuses), maxParticipants: z.number().nullable() },
+    shown: { status: z.enum(leaderboardStatuses), maxParticipants: z.number().int().nullable() },
     omitsEmpty: true,
     show: (board, today) => ({ status: statusOn(board, today) }),
     prepare: prepareLeaderboard,
