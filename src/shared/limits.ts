@@ -201,9 +201,11 @@ export const limits = {
   maxYamlLevels: 32,
   /** Scalars, items and fields of a configuration file: building the document of 1 MiB of short nested ones would take seconds and 500 MB. */
   maxYamlNodes: 200_000,
+  /** Tokens of a configuration file, spaces and line ends included. A file of 1 MiB with objects of two short fields has 370,000. */
+  maxYamlLexemes: 600_000,
   /** Uses of aliases in a configuration file, each of which may expand to a large object. */
   maxYamlAliases: 100,
-  /** Anchors and tags of a configuration file, and its lines without a value: comments and empty ones. A parser takes up to 0.1 ms for each. */
+  /** Anchors and tags of a configuration file, and its lines without a value (comments, empty ones, in texts). A parser takes up to 0.1 ms for each. */
   maxYamlMarks: 1_000,
   maxYamlIdleLines: 50_000,
   /** Errors of YAML after which a file is not read on. */

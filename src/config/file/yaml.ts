@@ -35,11 +35,13 @@ export interface YamlText {
  */
 export function readYaml(text: string): YamlText {
   const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const read = compose(text, lines);
+  const read = compose(text);
   const syntax = [...read.errors, ...read.warnings].map(({ offset, sentence }) => ({ ...position(offset), sentence }));
   const { document } = read;
   if (!document) return { ...broken(), faults: syntax };
@@ -126,15 +128,23 @@ const bounded = new Map([
   ),
 ]);
 
-/** Whether lexemes in a row are wrong whatever is around them: a text after a text in quotes, or a text that begins as none may. */
+/** Whether a lexeme is wrong whatever follows: a text after a text in quotes, a text that begins as none may, a bracket that closes none. */
 class WrongTexts {
   private last: LexemeType = null;
   private isBlock = false;
+  /** How many brackets are open. */
+  private open = 0;
 
   has(lexeme: string, type: LexemeType, isText: boolean): boolean {
     const { last } = this;
     if (type === 'block-scalar-header') this.isBlock = true;
     if (type !== 'space') this.last = isText ? null : type;
+    if (type === 'flow-seq-start' || type === 'flow-map-start') this.open += 1;
+    if (type === 'flow-error-end') this.open = 0;
+    if (type === 'flow-seq-end' || type === 'flow-map-end') {
+      if (this.open === 0) return true;
+      this.open -= 1;
+    }
     if (isText) {
       const isWrong = !this.isBlock && /^[@`]/.test(lexeme);
       this.isBlock = false;
@@ -174,38 +184,74 @@ class BeyondLimit extends Error {
   }
 }
 
-/** The tokens of a text. Throws a BeyondLimit, before the stages that recurse and build, whose work grows with what is counted here. */
-function tokensOf(text: string, lines: LineCounter): CST.Token[] {
-  const parser = new Parser(lines.addNewLine);
-  lines.addNewLine(0);
-  const tokens: CST.Token[] = [];
+/** Escapes of texts in double quotes; the group is set for one that YAML does not have. */
+const escapes = /\\(?:[0abefnrtvN_LP "/\\\t\r\n]|x[\da-fA-F]{2}|u[\da-fA-F]{4}|U00(?:0[\da-fA-F]|10)[\da-fA-F]{4}|(.))/gs;
+
+/** The wrong escapes of a lexeme, of which no more are counted than a file may have errors. */
+function wrongEscapes(lexeme: string): number {
+  if (!lexeme.includes('\\')) return 0;
+  let count = 0;
+  for (const [, wrong] of lexeme.matchAll(escapes)) {
+    if (wrong !== undefined) count += 1;
+    if (count > limits.maxYamlErrors) break;
+  }
+  return count;
+}
+
+function linesIn(lexeme: string): number {
+  let count = 0;
+  for (let at = lexeme.indexOf('\n'); at !== -1; at = lexeme.indexOf('\n', at + 1)) count += 1;
+  return count;
+}
+
+/** Lexemes of the library that are no part of the text. */
+const noText: ReadonlySet<LexemeType> = new Set(['doc-mode', 'flow-error-end', 'scalar']);
+
+function refuseMore(count: number, max: number, what: string, offset: number): void {
+  if (count > max) throw new BeyondLimit(offset, `the file has more than ${max.toLocaleString('en-US')} ${what}`);
+}
+
+/** The lexemes of a text. Throws a BeyondLimit, before the parser begins, which takes several times as long. */
+function lexemesOf(text: string): readonly string[] {
+  const lexemes: string[] = [];
   const counts = new Map<LexemeType, number>();
   const wrong = new WrongTexts();
-  let [nodes, ends, errors, isText] = [0, 0, 0, false];
-  const refuseMore = (count: number, max: number, what: string): void => {
-    if (count > max) throw new BeyondLimit(parser.offset, `the file has more than ${max.toLocaleString('en-US')} ${what}`);
-  };
-  const add = (token: CST.Token): void => {
-    if (token.type === 'error') errors += 1;
-    tokens.push(token);
-  };
+  let [offset, nodes, ends, errors, isText] = [0, 0, 0, 0, false];
   for (const lexeme of new Lexer().lex(text)) {
     // A plain text or a block follows the lexeme that announces it, and may begin like anything else.
     const type = isText ? null : CST.tokenType(lexeme);
     if (wrong.has(lexeme, type, isText)) errors += 1;
+    if (type === 'double-quoted-scalar') errors += wrongEscapes(lexeme);
     isText = type === 'scalar';
     if (nodeLexemes.has(type)) nodes += 1;
-    if (type === 'newline') ends += 1;
+    ends += linesIn(lexeme);
     const bound = bounded.get(type);
     if (bound) {
       const count = (counts.get(type) ?? 0) + 1;
       counts.set(type, count);
-      if (count > bound.max) throw new BeyondLimit(parser.offset, bound.sentence);
+      if (count > bound.max) throw new BeyondLimit(offset, bound.sentence);
     }
-    refuseMore(nodes, limits.maxYamlNodes, 'values');
-    refuseMore(ends - nodes, limits.maxYamlIdleLines, 'comments and empty lines');
+    refuseMore(nodes, limits.maxYamlNodes, 'values', offset);
+    refuseMore(ends - nodes, limits.maxYamlIdleLines, 'comments, empty lines and lines inside of texts', offset);
+    refuseMore(errors, limits.maxYamlErrors, moreErrors, offset);
+    refuseMore(lexemes.push(lexeme), limits.maxYamlLexemes, 'tokens', offset);
+    if (!noText.has(type)) offset += lexeme.length;
+  }
+  return lexemes;
+}
+
+/** The tokens of a text. Throws a BeyondLimit, before the stages that recurse and build, whose work grows with what is counted here. */
+function tokensOf(text: string): CST.Token[] {
+  const parser = new Parser();
+  const tokens: CST.Token[] = [];
+  let errors = 0;
+  const add = (token: CST.Token): void => {
+    if (token.type === 'error') errors += 1;
+    tokens.push(token);
+  };
+  for (const lexeme of lexemesOf(text)) {
     for (const token of parser.next(lexeme)) add(token);
-    refuseMore(errors, limits.maxYamlErrors, moreErrors);
+    refuseMore(errors, limits.maxYamlErrors, moreErrors, parser.offset);
     if (parser.stack.length > limits.maxYamlLevels) {
       throw new BeyondLimit(parser.offset, `objects and lists are nested more than ${limits.maxYamlLevels} levels deep`);
     }
@@ -217,7 +263,7 @@ function tokensOf(text: string, lines: LineCounter): CST.Token[] {
 const moreErrors = 'errors of YAML: the rest is not read';
 
 /** Reads a text as `parseDocument` of the library does, within limits. */
-function compose(text: string, lines: LineCounter): Composed {
+function compose(text: string): Composed {
   const errors: SyntaxProblem[] = [];
   const warnings: SyntaxProblem[] = [];
   const note: NoteError = (source, code, message, isWarning) => {
@@ -231,7 +277,7 @@ function compose(text: string, lines: LineCounter): Composed {
     const composer = new Composer({ prettyErrors: false, schema: 'core', resolveKnownTags: false, logLevel: 'error', uniqueKeys: false });
     // Private in the library's types. Its own handler makes an Error of each, with a stack, which takes most of the time of a bad text.
     Reflect.set(composer, 'onError', note);
-    const [document, second] = composer.compose(tokensOf(text, lines), true, text.length);
+    const [document, second] = composer.compose(tokensOf(text), true, text.length);
     if (second) errors.push({ offset: second.range[0], sentence: syntaxSentence('MULTIPLE_DOCS', '') });
     const unexpected = (document?.errors ?? []).map(({ pos, code, message }) => ({
       offset: pos[0],
