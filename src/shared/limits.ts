@@ -147,6 +147,8 @@ export const limits = {
   /** Timeouts of a webhook delivery: for the response, and for the connection. */
   webhookAnswerMs: 60_000,
   webhookConnectMs: 10_000,
+  /** When the lookup of a name that has no public address ends. Below webhookConnectMs and webhookTestMs, whose errors would differ. */
+  webhookLookupMs: 8_000,
   /** Timeout and stored bytes of the body of a subscriber's response. */
   webhookAnswerBodyMs: 5_000,
   webhookAnswerBytes: 4_096,

@@ -49,9 +49,14 @@ export interface Outcome {
 /** Looks up all addresses of a name. */
 export type Resolver = (name: string) => Promise<readonly LookupAddress[]>;
 
+/** Calls `end` after a time, unless the function that it returns is called before. */
+export type Timer = (ms: number, end: () => void) => () => void;
+
 export interface TransportOptions {
   readonly receivers: WebhookReceivers;
   readonly resolve?: Resolver;
+  /** What ends lookups. */
+  readonly timer?: Timer;
   /** The response timeout of a receiver. */
   readonly responseMs?: number;
 }
@@ -84,6 +89,34 @@ function deduplicated(resolve: Resolver): Resolver {
   };
 }
 
+const systemTimer: Timer = (ms, end) => {
+  const timer = setTimeout(end, ms).unref();
+  return () => {
+    clearTimeout(timer);
+  };
+};
+
+/**
+ * Resolves names to public addresses. A name without any has none at the same deadline, whether it leads to private ones, does not exist or its name
+ * server does not respond: the time of an outcome does not tell callers which names this network has.
+ */
+function resolvingPublic(resolve: Resolver, timer: Timer): Resolver {
+  return (name) =>
+    new Promise((done) => {
+      const cancel = timer(limits.webhookLookupMs, () => {
+        done([]);
+      });
+      resolve(name)
+        .then((addresses) => {
+          const open = addresses.filter(({ address }) => isPublicAddress(address));
+          if (open.length === 0) return;
+          cancel();
+          done(open);
+        })
+        .catch(() => undefined);
+    });
+}
+
 /** A lookup for connections that returns only allowed addresses. */
 export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean): LookupFunction {
   return (name, { all, family }, callback) => {
@@ -105,9 +138,10 @@ export function lookupOf(resolve: Resolver, isOpen: (address: string) => boolean
  * Connects to allowed addresses only. The check applies to the connection's own address: one in the URL, or those that the name resolves to for this
  * connection, so that a name that resolves elsewhere the next time gains nothing; and, once connected, the remote address.
  */
-function connectorOf({ receivers, resolve = systemResolver }: TransportOptions): buildConnector.connector {
+function connectorOf({ receivers, resolve = systemResolver, timer = systemTimer }: TransportOptions): buildConnector.connector {
   const isOpen = (address: string): boolean => receivers !== 'public' || isPublicAddress(address);
-  const lookUp = deduplicated(receivers === 'public' ? (name) => resolve(name).catch(() => []) : resolve);
+  const shared = deduplicated(resolve);
+  const lookUp = receivers === 'public' ? resolvingPublic(shared, timer) : shared;
   const connect = buildConnector({ timeout: limits.webhookConnectMs, lookup: lookupOf(lookUp, isOpen) });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');

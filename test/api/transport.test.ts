@@ -1,10 +1,12 @@
 import { createHook } from 'node:async_hooks';
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { expect } from 'chai';
 import { isPublicAddress } from '../../src/config/schema/webhook-url.js';
-import { lookupOf, Transport, type Outcome, type Resolver } from '../../src/webhooks/transport.js';
+import { limits } from '../../src/shared/limits.js';
+import { lookupOf, Transport, type Outcome, type Resolver, type Timer } from '../../src/webhooks/transport.js';
 import { type Receiver, startReceiver } from '../support/receiver.js';
 import { until } from '../support/stage.js';
 
@@ -21,6 +23,12 @@ function leadingTo(...answers: readonly (readonly string[])[]): Resolver & { ask
   return resolver;
 }
 
+/** Ends every lookup at once. */
+const atOnce: Timer = (_, end) => {
+  setImmediate(end);
+  return () => undefined;
+};
+
 describe('A webhook is sent', function () {
   let receiver: Receiver;
   before(async () => {
@@ -32,7 +40,7 @@ describe('A webhook is sent', function () {
   });
 
   async function post(url: string, options: ConstructorParameters<typeof Transport>[0]): Promise<Outcome> {
-    const transport = new Transport(options);
+    const transport = new Transport({ timer: atOnce, ...options });
     try {
       return await transport.post(url, {}, '{}');
     } finally {
@@ -47,6 +55,42 @@ describe('A webhook is sent', function () {
       const resolve: Resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND'));
       const { error } = await post(`https://hooks.example.com:${port()}/`, { receivers: 'public', resolve });
       expect(error).to.equal(closed);
+    });
+
+    const resolvers: readonly (readonly [what: string, resolve: Resolver])[] = [
+      ['leads to a private address', leadingTo(['10.0.0.1'])],
+      ['leads nowhere', leadingTo([])],
+      ['does not exist', () => Promise.reject(new Error('getaddrinfo ENOTFOUND'))],
+      ['has a name server that does not respond', () => new Promise(() => undefined)],
+    ];
+    for (const [what, resolve] of resolvers) {
+      it(`and the failure of a name that ${what} takes as long as that of any other`, async () => {
+        const events: string[] = [];
+        let end = (): void => undefined;
+        const timer: Timer = (ms, ending) => {
+          events.push(`lookup of ${ms} ms`);
+          end = ending;
+          return () => events.push('cancelled');
+        };
+        const transport = new Transport({ receivers: 'public', resolve, timer });
+        try {
+          const sending = transport.post(`https://hooks.example.com:${port()}/`, {}, '{}').then(({ error }) => {
+            events.push(error ?? 'none');
+          });
+          await until('the lookup', () => events.length > 0);
+          for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+          events.push('the end');
+          end();
+          await sending;
+          expect(events).to.deep.equal([`lookup of ${limits.webhookLookupMs} ms`, 'the end', closed]);
+        } finally {
+          await transport.stop();
+        }
+      });
+    }
+
+    it('and a lookup ends before a connection and a test do, whose errors are others', () => {
+      expect(limits.webhookLookupMs).to.be.below(Math.min(limits.webhookConnectMs, limits.webhookTestMs));
     });
 
     const byName = [
