@@ -106,8 +106,8 @@ describe('A YAML text', () => {
     });
   }
 
-  const texts = ['|\n a\n', '>\n a\n\n b\n', '"a\n b', "'a\n\n b", 'a\n b\n'];
-  for (const text of texts) {
+  const longTexts = ['|\n a\n', '>\n a\n\n b\n', '"a\n b', "'a\n\n b", 'a\n b\n'];
+  for (const text of longTexts) {
     it(`of a single text like ${JSON.stringify(text)} has at most 50,000 lines`, () => {
       const { parsed, sentence } = workOf(text + '\n a\n'.repeat(limits.maxYamlIdleLines));
       expect(sentence).to.equal('the file has more than 50,000 comments, empty lines and lines inside of texts');
