@@ -61,7 +61,10 @@ describe('Keys of tenants that ask for dry runs all the time', () => {
     first(batchOf(await world.request('POST', `/admin/v1/${path}`, { body: [item] })).created).key;
 
   const dryRun = (owner: string, key: string, count: number): Promise<Reply> =>
-    world.request('POST', '/admin/v1/configuration/dry-run', { body: { file: `# ${owner}\n${configText({ metrics: metrics(count) })}` }, key });
+    world.request('POST', '/admin/v1/configuration/dry-run', {
+      body: { file: `# ${owner}\n${configText({ metrics: metrics(count) })}` },
+      key,
+    });
 
   it('let the operator go first, take turns, and are refused once they have taken their seconds', async () => {
     const keys = new Map<string, string>();

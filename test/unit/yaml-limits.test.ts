@@ -74,7 +74,11 @@ describe('A YAML text', () => {
 
   /** A text for each kind of lexeme, in each way that the library reads it, and the lexemes that may be read of 1 MiB of them. */
   const kinds: readonly (readonly [most: number, why: RegExp, ...texts: string[]])[] = [
-    [1_000, /more than 100 errors of YAML/, '- "\\x"\n', '- "\\u12"\n', '- "\\U00110000"\n', '"\\q": 1\n', '- @\n', '- `\n', ']', '}\n', "'a' ", '""'],
+    [
+      1_000,
+      /more than 100 errors of YAML/,
+      ...['- "\\x"\n', '- "\\u12"\n', '- "\\U00110000"\n', '"\\q": 1\n', '- @\n', '- `\n', ']', '}\n', "'a' ", '""'],
+    ],
     [10_000, /more than 1,000 anchors or tags|at most 100 aliases/, '&a\n', '- &a a\n', '!a ', '- !a a\n', '*a\n'],
     [1_000, /more than 100 document markers or directives/, '---\n', '...\n', '%a\n'],
     [200_000, /more than 50,000 comments, empty lines and lines inside of texts/, '\n', '\r\n', ' \n', '\t\n', '#\n', ' #\n'],

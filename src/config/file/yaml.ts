@@ -128,7 +128,7 @@ const bounded = new Map([
   ),
 ]);
 
-/** Whether a lexeme is wrong whatever follows: a text after a text in quotes, a text that begins as none may, a bracket that closes none. */
+/** Whether a lexeme is wrong whatever follows: a text after one in quotes, one that begins as none may, a bracket that closes none. */
 class WrongTexts {
   private last: LexemeType = null;
   private isBlock = false;
