@@ -112,7 +112,7 @@ export function build(folder = root) {
   writeFileSync(buildRecord(folder), `${hash}\n`);
 }
 
-/** Brings dist up to date. A copy without sources (a container image) has nothing to install or build. */
+/** Brings dist up to date. A copy without sources (the npm package, a container image) has nothing to install or build. */
 export function ensureBuilt(folder = root) {
   if (!existsSync(join(folder, 'src'))) return;
   prepare(folder);
@@ -121,10 +121,11 @@ export function ensureBuilt(folder = root) {
   build(folder);
 }
 
-/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well. */
+/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well, and with `pack`, before `npm pack`, if anything has changed. */
 function runAsScript() {
   try {
-    prepare();
+    if (process.argv[2] === 'pack') ensureBuilt();
+    else prepare();
     if (process.argv[2] === 'build') build();
   } catch (error) {
     console.error(error.name === 'OperatorError' ? error.message : error);
