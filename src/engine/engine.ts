@@ -1,6 +1,7 @@
-import { zoneDataVersion, zoneOffsets } from '../shared/calendar.js';
+import { zoneDataVersion } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { zoneOffsets } from '../shared/zones.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import type { ConfigVersion } from '../config/schema/model.js';
 import {

@@ -1,4 +1,3 @@
-import { DateTime } from 'luxon';
 import type { AttributeSums, DaySpan, DaySummary, RankedDay } from '../history/aggregates.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userFields, userRecords } from '../redis/contract.js';
@@ -11,6 +10,7 @@ import { type Frequency, dateToDay, datesOf, dayToDate, firstDayOf, periodOf, ut
 import { addDecimals } from '../shared/decimal.js';
 import { LaurelError } from '../shared/errors.js';
 import { ranksAbove } from '../shared/ranking.js';
+import { localDayOf } from '../shared/zones.js';
 import type { SummaryStores } from './points.js';
 import { type UserState, completedBy, readUser } from './users.js';
 
@@ -188,9 +188,7 @@ async function longestStreak(
 
 function completedIn(state: UserState): Year['completed'] {
   const zone = state.profile[userFields.tz] || state.config.document.settings.defaultTimeZone;
-  return [...completedBy(state)]
-    .map(([no, at]) => ({ no, at, day: dateToDay(DateTime.fromMillis(at, { zone }).toISODate() ?? utcDate(at)) }))
-    .sort((a, b) => a.at - b.at || a.no - b.no);
+  return [...completedBy(state)].map(([no, at]) => ({ no, at, day: localDayOf(at, zone) })).sort((a, b) => a.at - b.at || a.no - b.no);
 }
 
 const yearOf = (day: number): number => Number(dayToDate(day).slice(0, 4));

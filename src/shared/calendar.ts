@@ -5,11 +5,6 @@ import { zoneNames } from './zone-names.js';
 
 /** Milliseconds of a UTC day. */
 export const dayMs = 86_400_000;
-/** The span of a zone's offsets: backwards for the test clock, forwards so that they are rarely computed. */
-const zoneSpanBackMs = 400 * dayMs;
-const zoneSpanForwardMs = 800 * dayMs;
-/** No zone has ever changed its offset twice within this time. */
-const transitionProbeMs = 10 * dayMs;
 
 /** The version of the time zone data of this Node.js, such as `2026a`. Offsets of other data are stored separately. */
 export const zoneDataVersion = process.versions.tz ?? 'unknown';
@@ -39,43 +34,6 @@ export function canonicalZone(name: string): string | undefined {
   zonesByName ??= zonesOfIntl();
   const zone = zonesByName.get(name.toLowerCase());
   return zone !== undefined && isKnown(zone) ? zone : undefined;
-}
-
-/** The start of the span, then pairs of the end of a segment and its offset in minutes east of UTC. Times in ms since 1970. */
-export type ZoneOffsets = [from: number, ...segments: [untilMs: number, offsetMinutes: number][]];
-
-/** The first millisecond after `low` at which the offset is no longer that of `low`, given that it isn't at `high`. */
-function findTransition(zone: IANAZone, low: number, high: number): number {
-  const offset = zone.offset(low);
-  let before = low;
-  let after = high;
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2);
-    if (zone.offset(middle) === offset) before = middle;
-    else after = middle;
-  }
-  return after;
-}
-
-/** The offsets of a known zone from about a year before `aroundMs` to about two years after it. */
-export function zoneOffsets(name: string, aroundMs: number): ZoneOffsets {
-  const zone = IANAZone.create(name);
-  const from = aroundMs - zoneSpanBackMs;
-  const to = aroundMs + zoneSpanForwardMs;
-  const offsets: ZoneOffsets = [from];
-  let at = from;
-  while (at < to) {
-    const next = Math.min(at + transitionProbeMs, to);
-    if (zone.offset(at) !== zone.offset(next)) {
-      const transition = findTransition(zone, at, next);
-      offsets.push([transition, zone.offset(at)]);
-      at = transition;
-    } else {
-      at = next;
-    }
-  }
-  offsets.push([to, zone.offset(to)]);
-  return offsets;
 }
 
 /** Whether a text is a calendar date, `YYYY-MM-DD`. */

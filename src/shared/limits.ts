@@ -458,6 +458,8 @@ export const limits = {
   maxCachedPlans: 256,
   maxCachedContexts: 4_096,
   maxCachedZones: 2_048,
+  /** Offsets of one time zone that a process caches, three days apart: more than eight years (shared/zones.ts). */
+  maxCachedZoneOffsets: 1_024,
   /** Texts of one kind that a process keeps prepared for responses of a configuration (responses/prepared.ts): triggers, runs of leaderboards. */
   maxPreparedParts: 4_096,
   // Analytics.

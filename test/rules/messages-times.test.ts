@@ -42,6 +42,7 @@ describe('The time of a message about an achievement', () => {
     ['in New York, on the morning on which clocks go forward', 'America/New_York', '2040-03-11T06:30:00Z', '2040-03-11T21:00:00Z'],
     ['in New York, on the morning on which clocks go back', 'America/New_York', '2040-11-04T05:30:00Z', '2040-11-04T22:00:00Z'],
     ['in Apia, which skipped a day', 'Pacific/Apia', '2011-12-30T07:30:00Z', '2011-12-31T03:00:00Z'],
+    ['in Nuuk, a day before clocks go forward over 23:30', 'America/Nuuk', '2027-03-27T01:30:00Z', '2027-03-27T19:00:00Z'],
   ];
   for (const [what, zone, completed, due, messages = {}] of cases) {
     it(`completed ${what}`, () => {
@@ -102,6 +103,7 @@ describe('The time from which a message may be sent', () => {
       '2040-10-28T01:30:00Z',
       '2040-10-28T02:00:00Z',
     ],
+    ['in Nuuk, a day before clocks go forward over 23:30', over, 'America/Nuuk', '2027-03-27T01:30:00Z', '2027-03-27T10:00:00Z'],
     ['in the night before a day that Apia skipped', over, 'Pacific/Apia', '2011-12-30T09:00:00Z', '2011-12-30T18:00:00Z'],
   ];
   for (const [what, messages, zone, at, sendable] of recaps) {

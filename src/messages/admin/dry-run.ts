@@ -6,12 +6,13 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { userFields } from '../../redis/contract.js';
 import { dayToDate } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
+import { localDayOf } from '../../shared/zones.js';
 import { configuredChannels } from '../rules/channels.js';
 import { reachOf, readProfiles } from '../rules/profiles.js';
 import { readPage, readWeekChanges, zonesOf } from '../schedule/recipients.js';
 import { typeOf, webhookOf } from '../rules/notification.js';
 import { periodToRemindOf } from '../rules/streak-reminder.js';
-import { dueOn, isScheduledDay, localDayOf, type Rules, rulesIn, sendableAt, type UserScheduleKind } from '../rules/times.js';
+import { dueOn, isScheduledDay, type Rules, rulesIn, sendableAt, type UserScheduleKind } from '../rules/times.js';
 import type { Confirmations } from '../addresses/confirmations.js';
 import type { Suppressions } from '../addresses/suppressions.js';
 

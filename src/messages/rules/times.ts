@@ -1,10 +1,11 @@
-import { DateTime } from 'luxon';
 import { dayToDate, firstDayOf, type Frequency, periodOf, weekShiftOf, dayMs } from '../../shared/calendar.js';
+import { localDayOf, momentOf, offsetAt } from '../../shared/zones.js';
 import type { NotificationType } from '../../config/schema/message-types.js';
 import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
 
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /** The kinds that are due at an hour of the user's local day. */
 export const scheduleKinds = [
@@ -93,15 +94,15 @@ export const recapPeriod = (rules: Rules, day: number): { first: string; last: s
 /** The first and the last day of the streak period that contains a day, in days since 1970-01-01. */
 const streakPeriod = (rules: Rules, day: number): { first: number; last: number } => daysOf(rules.streaks.frequency, rules, day);
 
-/** The local day of a time, in days since 1970-01-01. */
-export function localDayOf(at: number, zone: string): number {
-  const { year, month, day } = DateTime.fromMillis(at, { zone });
-  return Date.UTC(year, month - 1, day) / dayMs;
+/** The hour of the local day at a time, from 0 to 23. */
+function localHourOf(at: number, zone: string): number {
+  const local = at + offsetAt(at, zone);
+  return Math.floor((local - Math.floor(local / dayMs) * dayMs) / hourMs);
 }
 
 /** Whether the email about an achievement completed at a time is due at once. */
 export function isAchievementHour({ settings }: Rules, zone: string, at: number): boolean {
-  const { hour } = DateTime.fromMillis(at, { zone });
+  const hour = localHourOf(at, zone);
   return settings.achievementFromHour <= hour && hour < settings.achievementToHour;
 }
 
@@ -145,18 +146,12 @@ function hourOf(kind: ScheduleKind, { settings, streaks }: Rules): number {
   }
 }
 
-/** A local time as a moment. Where clocks are put back, a time occurs twice: the first one that is not before `from` counts. */
-function firstOf(local: DateTime, from = -Infinity): number {
-  const moments = local.getPossibleOffsets().map((possible) => possible.toMillis());
-  return Math.min(...moments.filter((moment) => moment >= from || moment === moments.at(-1)));
-}
-
 /** The moment of an hour of a local day. Where clocks are put forward over it, the hour after; where the day ends with it, the day's last minute. */
 function momentOn(zone: string, local: number, hour: number): number {
-  const [year, month, day] = dayToDate(local).split('-').map(Number);
-  const at = firstOf(DateTime.fromObject({ year, month, day, hour }, { zone }));
-  if (localDayOf(at, zone) === local) return at;
-  const lastMinute = DateTime.fromMillis(at, { zone }).startOf('day').toMillis() - minuteMs;
+  const at = momentOf(local * dayMs + hour * hourMs, zone);
+  const shown = localDayOf(at, zone);
+  if (shown === local) return at;
+  const lastMinute = momentOf(shown * dayMs, zone) - minuteMs;
   // A zone can skip a whole day.
   return localDayOf(lastMinute, zone) === local ? lastMinute : at;
 }
@@ -214,28 +209,23 @@ export function nextOccurrence(
 export const nextAchievementHour = (rules: Rules, zone: string, after: number): number =>
   nextOccurrence('emails.achievement_due', rules, { zone, after }, () => true) ?? after + dayMs;
 
-const dayHours = 24;
-
 /** The time at which an hour of the local day of `from` begins, `days` later; `hour` may be 24, the start of the next day. */
-function hourAt(from: DateTime, days: number, hour: number): number {
-  const { year, month, day } = from.plus({ days: days + Math.floor(hour / dayHours) });
-  return firstOf(DateTime.fromObject({ year, month, day, hour: hour % dayHours }, { zone: from.zone }), from.toMillis());
-}
+const hourAt = (from: number, zone: string, days: number, hour: number): number =>
+  momentOf((localDayOf(from, zone) + days) * dayMs + hour * hourMs, zone, from);
 
 /** When quiet hours that contain a time end; undefined outside of them. */
 export function quietUntil({ quietFromHour: from, quietToHour: to }: MessageSettings, zone: string, at: number): number | undefined {
   if (from === null || to === null || from === to) return undefined;
-  const local = DateTime.fromMillis(at, { zone });
-  const { hour } = local;
+  const hour = localHourOf(at, zone);
   const isQuiet = from < to ? from <= hour && hour < to : hour >= from || hour < to;
-  return isQuiet ? hourAt(local, hour < to ? 0 : 1, to) : undefined;
+  return isQuiet ? hourAt(at, zone, hour < to ? 0 : 1, to) : undefined;
 }
 
 /** The first time, at or after another, between the hours for messages about achievements. */
 function achievementTime({ settings }: Rules, zone: string, at: number): number {
-  const local = DateTime.fromMillis(at, { zone });
-  if (local.hour < settings.achievementFromHour) return hourAt(local, 0, settings.achievementFromHour);
-  return local.hour < settings.achievementToHour ? at : hourAt(local, 1, settings.achievementFromHour);
+  const hour = localHourOf(at, zone);
+  if (hour < settings.achievementFromHour) return hourAt(at, zone, 0, settings.achievementFromHour);
+  return hour < settings.achievementToHour ? at : hourAt(at, zone, 1, settings.achievementFromHour);
 }
 
 type MessageRules = Rules & Pick<ConfigDocument, 'messages'>;
@@ -261,6 +251,6 @@ export function sendableAt(type: NotificationType, rules: MessageRules, zone: st
  */
 export function achievementDueAt(rules: MessageRules, zone: string, completedAt: number): number {
   const from = achievementTime(rules, zone, completedAt);
-  const end = hourAt(DateTime.fromMillis(from, { zone }), 0, rules.settings.achievementToHour);
+  const end = hourAt(from, zone, 0, rules.settings.achievementToHour);
   return Math.max(from, Math.min(completedAt + rules.messages.achievementGroupMinutes * minuteMs, end - minuteMs));
 }

@@ -7,13 +7,13 @@ import type { ProfileFact } from '../../ledger/entry.js';
 import { betweenBatches } from '../../ledger/offsets.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { LaurelError } from '../../shared/errors.js';
+import { localDayOf } from '../../shared/zones.js';
 import { channelsFor } from '../rules/channels.js';
 import { type Audience, audiences, type Notification, typeOf, webhookOf } from '../rules/notification.js';
 import { reachOf, readProfiles, receivesEmail } from '../rules/profiles.js';
 import { periodToRemindOf } from '../rules/streak-reminder.js';
 import {
   isSameOccurrence,
-  localDayOf,
   newestOccurrence,
   type Occurrence,
   recapPeriod,

@@ -7,10 +7,11 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { userFields } from '../../redis/contract.js';
 import { userResponse } from '../../responses/users.js';
+import { localDayOf } from '../../shared/zones.js';
 import { channelsFor, messageKind, queueOf } from '../rules/channels.js';
 import { type Audience, type Notification, type StoredNotification, webhookOf } from '../rules/notification.js';
 import { deviceTokensOf, reachOf, receivesEmail, zoneOf } from '../rules/profiles.js';
-import { localDayOf, sendableAt } from '../rules/times.js';
+import { sendableAt } from '../rules/times.js';
 
 export interface QueueOptions {
   /** The engine's time, in milliseconds since 1970. */

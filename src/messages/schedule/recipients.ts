@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { dateToDay, dayMs } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
+import { localDayOf } from '../../shared/zones.js';
 import type { ProfileFact } from '../../ledger/entry.js';
 import type { ActiveConfig } from '../../plan/active-config.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withStreak } from '../rules/streak-reminder.js';
-import { localDayOf, recapPeriod, type Rules, type UserScheduleKind, type WeekChange } from '../rules/times.js';
+import { recapPeriod, type Rules, type UserScheduleKind, type WeekChange } from '../rules/times.js';
 import { type Notification, typeOf } from '../rules/notification.js';
 import { messageKind } from '../rules/channels.js';
 import { readProfiles } from '../rules/profiles.js';

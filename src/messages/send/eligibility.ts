@@ -5,11 +5,12 @@ import type { UserState } from '../../engine/users.js';
 import { numberArray } from '../../postgres/arrays.js';
 import { dateToDay } from '../../shared/calendar.js';
 import { limits } from '../../shared/limits.js';
+import { localDayOf } from '../../shared/zones.js';
 import { configuredChannels } from '../rules/channels.js';
 import type { StoredNotification } from '../rules/notification.js';
 import { hasDevice, hasStreaks, reachOf, zoneOf } from '../rules/profiles.js';
 import { endingPeriod } from '../rules/streak-reminder.js';
-import { localDayOf, quietUntil, sendableAt } from '../rules/times.js';
+import { quietUntil, sendableAt } from '../rules/times.js';
 
 /** For how long after it became due a message of a type is sent. */
 export const maxAgeMs = (type: NotificationType): number =>
