@@ -167,6 +167,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */
   readonly body: z.ZodType<B> | null;
+  /** A body that is valid beyond doubt, as `body` would return it; undefined for any other, on which `body` decides. */
+  readonly plainBody?: (sent: unknown) => B | undefined;
   /** Whether the Tenant-ID header may be the id of an archived tenant. */
   readonly archivedTenants?: true;
   /** Whether the route responds with 409 when what the request is based on has changed. */

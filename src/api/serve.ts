@@ -96,6 +96,8 @@ function bodyOf(context: Koa.Context, { api, route }: Endpoint): ParsedBody | Pr
     if (route.bodyOptional) return { body: parsePart(route.body, {}, 'The body'), ignored: [] };
     throw new LaurelError('invalid_json', 'Send a JSON body.');
   }
+  const plain = route.plainBody?.(sent);
+  if (plain !== undefined) return { body: plain, ignored: [] };
   if (isLongList(route.body, sent)) return parseList(route.body, sent, 'The body');
   const body = parsePart(route.body, sent, 'The body');
   return { body, ignored: api === 'admin' ? ignoredFields(sent, body) : [] };

@@ -40,11 +40,11 @@ const chosenId = (problem: (text: string) => string | null | undefined, descript
 /** An id that no path of the API contains: an idempotency key, an id of a tenant. */
 export const callersIdSchema = chosenId(idProblem, 'An id that the caller chose, without control characters.');
 
+/** What is wrong with the id of a user, or undefined. The sentence lacks its subject. */
+export const userIdProblem = (text: string): string | null | undefined => idProblem(text) ?? dotsFault(text);
+
 /** The id of a user. */
-export const idSchema = chosenId(
-  (text) => idProblem(text) ?? dotsFault(text),
-  'An id that the caller chose, without control characters; not `.` or `..`.',
-);
+export const idSchema = chosenId(userIdProblem, 'An id that the caller chose, without control characters; not `.` or `..`.');
 
 /** What is wrong with a text of the caller's, or undefined: Postgres takes no NUL and no half of a surrogate pair. */
 function textProblem(text: string, maxChars: number): string | undefined {
@@ -95,6 +95,14 @@ const signUpDateSchema = z
 export const attributesSchema = boundedTexts(limits.maxConfigObjects, (text) => textProblem(text, limits.maxTextChars)).meta({
   description: `Attribute key → value of at most ${limits.maxTextChars} characters. Every key must be one of the configuration.`,
 });
+
+/** Whether `attributesSchema` accepts a value, which it then leaves as it is. */
+export function areAttributes(sent: unknown): sent is AttributeValues {
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent)) return false;
+  const values: readonly unknown[] = Object.values(sent);
+  if (values.length > limits.maxConfigObjects) return false;
+  return values.every((value) => typeof value === 'string' && textProblem(value, limits.maxTextChars) === undefined);
+}
 
 /** The properties of a user that a caller may send (contract, UpdatedUser). A null clears, so a caller can send what a response contains. */
 export const userPropertiesSchema = z.object({
