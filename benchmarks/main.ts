@@ -1,4 +1,4 @@
-import { Command, type OptionValues } from 'commander';
+import { Command, Option, type OptionValues } from 'commander';
 import { count, interruption, runCommand } from '../test/support/command.js';
 import { kinds } from './kinds/index.js';
 import { checkKinds } from './runner/check.js';
@@ -44,9 +44,13 @@ const program = new Command('bench')
 function addKind(kind: Kind): void {
   const command = program.command(kind.name).description(kind.summary);
   for (const [name, { text, value }] of Object.entries(kind.options)) command.option(`--${name} <number>`, text, count, value);
+  const choices = Object.entries(kind.choices ?? {});
+  for (const [name, { text, of }] of choices) command.addOption(new Option(`--${name} <name>`, text).choices(of));
   command.action(
     doing((options: OptionValues) => {
-      const values = Object.fromEntries(Object.keys(kind.options).map((name) => [name, Number(options[name])]));
+      const numbers = Object.keys(kind.options).map((name): [string, number] => [name, Number(options[name])]);
+      const chosen = choices.flatMap(([name]): [string, string][] => (options[name] === undefined ? [] : [[name, String(options[name])]]));
+      const values = Object.fromEntries<number | string>([...numbers, ...chosen]);
       return runAndReport([{ kind, values }], { ...program.opts<ReportOptions>(), ...tools });
     }),
   );

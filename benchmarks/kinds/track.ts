@@ -1,11 +1,39 @@
-import { eventSequence, seed } from '../load/events.js';
+import { fill } from '../load/fill.js';
+import { workloads, type Workload } from '../load/workloads.js';
+import type { Summaries } from '../measure/summary.js';
+import type { Bench } from '../runner/bench.js';
 import { defineKind } from '../runner/kind.js';
-import { httpFigures, HttpSides } from '../servers/subject.js';
+import { httpFigures, HttpSides, writtenFigures } from '../servers/subject.js';
 import { withStacks } from '../servers/stack.js';
+import { reportedMs } from '../servers/written.js';
 
-const full = 'full load';
-const half = 'half load';
-const requests = () => eventSequence(seed);
+type Names = 'rounds' | 'seconds' | 'connections' | 'rate' | 'users';
+
+const full = (workload: string): string => `${workload}: full load`;
+const half = (workload: string): string => `${workload}: half load`;
+const fixed = (workload: string): string => `${workload}: fixed rate`;
+
+/** Measures one workload on stacks of its own, since its configuration and its users are its own. */
+function measure(bench: Bench<Names>, { name, configFile, before, requests }: Workload): Promise<void> {
+  return withStacks(bench, async (stacks) => {
+    const servers = [];
+    for (const stack of stacks) servers.push(await stack.serve(configFile === undefined ? {} : { env: { CONFIG: configFile } }));
+    if (before) {
+      bench.print(`${name}: creating ${bench.option('users')} users`);
+      const filling = { events: bench.option('users'), signal: bench.signal };
+      for (const [no, stack] of stacks.entries()) await fill(stack, { ...filling, url: servers[no]?.readyText ?? '', next: before() });
+    }
+    const sides = await HttpSides.start(bench, stacks, servers);
+    const loading = { connections: bench.option('connections'), seconds: bench.option('seconds') };
+    const how = { rounds: bench.option('rounds'), warmUps: bench.isTiny ? 0 : 1 };
+    const ofCase = (of: string, keys: string) => ({ name: of, requests: () => requests(keys), floorRequests: () => requests(keys) });
+    await bench.rounds(sides.stands(ofCase(full(name), 'full'), { ...loading, writtenAfterMs: bench.isTiny ? 0 : reportedMs }), how);
+    const halfRate = (side: string): number => bench.median(full(name), side, 'ratePerS') / 2;
+    await bench.rounds(sides.stands(ofCase(half(name), 'half'), loading, halfRate), { rounds: how.rounds });
+    const rate = (): number => bench.option('rate');
+    await bench.rounds(sides.stands(ofCase(fixed(name), 'fixed'), loading, rate), { rounds: how.rounds });
+  });
+}
 
 export const track = defineKind({
   name: 'track',
@@ -14,30 +42,32 @@ export const track = defineKind({
     rounds: { text: 'rounds of each side that count', value: 3, tiny: 1 },
     seconds: { text: 'length of a round', value: 6, tiny: 0.3 },
     connections: { text: 'connections that send at the same time', value: 64, tiny: 8 },
+    rate: { text: 'events a second of the fixed rate', value: 300, tiny: 50 },
+    users: { text: 'users who exist before, of wide and sessions', value: 100_000, tiny: 2_000 },
   },
-  figures: httpFigures,
+  choices: { workload: { text: 'the only workload; all of them without it', of: Object.keys(workloads) } },
+  figures: [...httpFigures, ...writtenFigures],
   targets: [
-    { title: 'events/s ÷ bare server', unit: '', atLeast: 0.45, of: (all) => all.ratio(full, 'ratePerS', 'floor') },
+    { title: 'study: events/s ÷ bare server', unit: '', atLeast: 0.45, of: (all) => all.ratio(full('study'), 'ratePerS', 'floor') },
     {
-      title: "CPU of the API processes an event ÷ bare server's a request",
+      title: "study: CPU of the API processes an event ÷ bare server's a request",
       unit: '',
       atMost: 1.7,
-      of: (all) => all.ratio(full, 'apiCpuUs', 'floor'),
+      of: (all) => all.ratio(full('study'), 'apiCpuUs', 'floor'),
     },
-    { title: 'events/s ÷ the other checkout', unit: '', atLeast: 2.5, of: (all) => all.ratio(full, 'ratePerS', 'theirs') },
-    { title: 'p99 of events at half load', unit: 'ms', atMost: 10, of: (all) => all.median(half, 'p99Ms') },
+    {
+      ...{ title: 'study: events/s ÷ the other checkout', unit: '', atLeast: 2.5 },
+      of: (all) => all.ratio(full('study'), 'ratePerS', 'theirs'),
+    },
+    { title: 'study: p99 of events at half load', unit: 'ms', atMost: 10, of: (all) => all.median(half('study'), 'p99Ms') },
+    ...['wide', 'sessions'].map((name) => ({
+      ...{ title: `${name}: events/s ÷ bare server`, unit: '' },
+      of: (all: Summaries) => all.ratio(full(name), 'ratePerS', 'floor'),
+    })),
   ],
-  run: (bench) =>
-    withStacks(bench, async (stacks) => {
-      const servers = [];
-      for (const stack of stacks) servers.push(await stack.serve());
-      const sides = await HttpSides.start(bench, stacks, servers);
-      const loading = { connections: bench.option('connections'), seconds: bench.option('seconds') };
-      const how = { rounds: bench.option('rounds'), warmUps: bench.isTiny ? 0 : 1 };
-      const stands = sides.stands({ name: full, requests, floorRequests: requests }, loading);
-      await bench.rounds(stands, how);
-      const fresh = () => eventSequence(seed, { name: 'half' });
-      const rateOf = (side: string): number => bench.median(full, side, 'ratePerS') / 2;
-      await bench.rounds(sides.stands({ name: half, requests: fresh, floorRequests: fresh }, loading, rateOf), { rounds: how.rounds });
-    }),
+  run: async (bench) => {
+    const options = { users: bench.option('users'), ratePerS: bench.option('rate') };
+    const chosen = bench.choice('workload');
+    for (const [name, workload] of Object.entries(workloads)) if ((chosen ?? name) === name) await measure(bench, workload(options));
+  },
 });

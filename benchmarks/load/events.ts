@@ -6,7 +6,8 @@ const metric = 'flashcards-viewed';
 
 /** Any number would do; it is the same for both sides and in every run. */
 export const seed = 20_260_101;
-export const eventPath = `/v1/metrics/${metric}/event`;
+const pathOf = (metricKey: string): string => `/v1/metrics/${metricKey}/event`;
+export const eventPath = pathOf(metric);
 const batchPath = '/admin/v1/metrics/events';
 
 /** Mulberry32: 32 bits of state, even enough to draw users with, and the same on every machine. Returns numbers from 0 up to below 1. */
@@ -20,12 +21,34 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** An event of the sample configuration, as a request's body has it, and its key. */
-interface Event {
-  readonly user: { readonly id: string };
+/** An event: its metric, what a request's body has of it, and its idempotency key. */
+export interface Event {
+  readonly metricKey: string;
+  readonly user: {
+    readonly id: string;
+    readonly name?: string;
+    readonly tz?: string | undefined;
+    readonly attributes?: Readonly<Record<string, string>>;
+  };
   readonly value: number;
+  readonly attributes?: Readonly<Record<string, string>>;
   readonly idempotencyKey: string;
 }
+
+/** Single events, each a request. */
+export const single = (next: () => Event) => (): LoadRequest => {
+  const { metricKey, idempotencyKey, ...event } = next();
+  return { method: 'POST', path: pathOf(metricKey), body: JSON.stringify(event), idempotencyKey };
+};
+
+/** Events in batches of the Admin API; each event has a key of its own. */
+export const inBatches = (next: () => Event, events: number) => (): LoadRequest => {
+  const batch = Array.from({ length: events }, () => {
+    const { metricKey, ...event } = next();
+    return { key: metricKey, ...event };
+  });
+  return { method: 'POST', path: batchPath, body: JSON.stringify(batch) };
+};
 
 /** How a sequence differs from that of 1,000 users who are drawn. */
 export interface EventSequenceOptions {
@@ -57,24 +80,18 @@ function eventsOf(
     const no = first + (isInTurn ? sent % users : Math.floor(random() * users));
     const value = fixed ?? 1 + Math.floor(random() * maxValue);
     sent += 1;
-    return { user: { id: `user-${1 + no}` }, value, idempotencyKey: `${name}-${String(sent).padStart(35 - name.length, '0')}` };
+    return {
+      metricKey: metric,
+      user: { id: `user-${1 + no}` },
+      value,
+      idempotencyKey: `${name}-${String(sent).padStart(35 - name.length, '0')}`,
+    };
   };
 }
 
-/** Single events, each a request. */
-export function eventSequence(seed: number, options: EventSequenceOptions = {}): () => LoadRequest {
-  const next = eventsOf(seed, options);
-  return () => {
-    const { idempotencyKey, ...event } = next();
-    return { method: 'POST', path: eventPath, body: JSON.stringify(event), idempotencyKey };
-  };
-}
+/** Single events of the sample configuration. */
+export const eventSequence = (seed: number, options: EventSequenceOptions = {}): (() => LoadRequest) => single(eventsOf(seed, options));
 
-/** Such events in batches of the Admin API; each event has a key of its own. */
-export function batchSequence(seed: number, events: number, options: EventSequenceOptions = {}): () => LoadRequest {
-  const next = eventsOf(seed, { name: 'batch', ...options });
-  return () => {
-    const batch = Array.from({ length: events }, () => ({ key: metric, ...next() }));
-    return { method: 'POST', path: batchPath, body: JSON.stringify(batch) };
-  };
-}
+/** Such events in batches. */
+export const batchSequence = (seed: number, events: number, options: EventSequenceOptions = {}): (() => LoadRequest) =>
+  inBatches(eventsOf(seed, { name: 'batch', ...options }), events);

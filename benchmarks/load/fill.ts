@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { readStats } from '../measure/command-stats.js';
 import { apiKey } from '../servers/laurel.js';
 import { untilDrained, type Stack } from '../servers/stack.js';
-import { batchSequence, seed, type EventSequenceOptions } from './events.js';
+import { batchSequence, inBatches, seed, type Event, type EventSequenceOptions } from './events.js';
 
 const batchEvents = 1_000;
 const lookMs = 100;
@@ -13,13 +13,16 @@ export interface FillOptions {
   /** Where the service listens. */
   readonly url: string;
   readonly events: number;
+  /** Events of the sample configuration. */
   readonly sequence?: EventSequenceOptions;
+  /** Other events than those. */
+  readonly next?: () => Event;
   readonly signal: AbortSignal;
 }
 
 /** Sends events in batches, rounded up to whole ones, and waits until all are in Postgres and nothing else goes on. Throws when a batch gets another status than a 2xx. */
-export async function fill({ redis }: Stack, { url, events, sequence, signal }: FillOptions): Promise<void> {
-  const next = batchSequence(seed, batchEvents, { name: 'fill', ...sequence });
+export async function fill({ redis }: Stack, { url, events, sequence, next: own, signal }: FillOptions): Promise<void> {
+  const next = own ? inBatches(own, batchEvents) : batchSequence(seed, batchEvents, { name: 'fill', ...sequence });
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
   for (let left = events; left > 0; left -= batchEvents) {
     const { method, path, body = '' } = next();

@@ -12,6 +12,9 @@ export interface Figure {
   readonly part?: { readonly of: string; readonly colour: string } | undefined;
 }
 
+/** Options of a run by their names: numbers, and words that were chosen. */
+export type Values = Readonly<Record<string, number | string>>;
+
 /** What a whole run has in common. */
 export interface RunTools {
   /** The root of another checkout, whose figures are measured in turn with ours. */
@@ -40,9 +43,9 @@ export class Bench<Name extends string = string> {
   readonly measured: Round[] = [];
   failures = 0;
   private readonly figures: readonly Figure[];
-  private readonly values: Readonly<Record<string, number>>;
+  private readonly values: Values;
 
-  constructor(figures: readonly Figure[], values: Readonly<Record<string, number>>, { against, isTiny, signal, print }: RunTools) {
+  constructor(figures: readonly Figure[], values: Values, { against, isTiny, signal, print }: RunTools) {
     this.figures = figures;
     this.values = values;
     this.against = against;
@@ -54,8 +57,14 @@ export class Bench<Name extends string = string> {
   /** The value of an option of this run. */
   option(name: Name): number {
     const value = this.values[name];
-    if (value === undefined) throw new Error(`There is no option ${name}.`);
+    if (typeof value !== 'number') throw new Error(`There is no option ${name}.`);
     return value;
+  }
+
+  /** The word that this run was given for a choice. */
+  choice(name: string): string | undefined {
+    const value = this.values[name];
+    return value === undefined ? undefined : String(value);
   }
 
   /** Measures cases and sides in turn: A B, B A, A B … */

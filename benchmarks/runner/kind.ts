@@ -9,6 +9,12 @@ interface Option {
   readonly tiny: number;
 }
 
+/** One of several words that a run may be given; without one, it does all. */
+interface Choice {
+  readonly text: string;
+  readonly of: readonly string[];
+}
+
 /** A figure that a kind is to reach; without a limit, one that is worth a line. */
 export interface Target {
   readonly title: string;
@@ -24,6 +30,7 @@ export interface Kind<Name extends string = string> {
   readonly name: string;
   readonly summary: string;
   readonly options: Readonly<Record<Name, Option>>;
+  readonly choices?: Readonly<Record<string, Choice>>;
   readonly figures: readonly Figure[];
   readonly targets: readonly Target[];
   /** Measures all cases by `bench.rounds`. Throws when something can't be measured. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { reportPage } from '../report/page.js';
-import type { RunTools } from './bench.js';
+import type { RunTools, Values } from './bench.js';
 import type { Kind } from './kind.js';
 import { runKind } from './run.js';
 import { newRun, readRunFile, writeFile, type KindResult } from './run-file.js';
@@ -16,7 +16,7 @@ export interface ReportOptions {
 /** A kind, and the values of its options. */
 export interface Choice {
   readonly kind: Kind;
-  readonly values: Readonly<Record<string, number>>;
+  readonly values: Values;
 }
 
 /**

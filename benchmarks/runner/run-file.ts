@@ -30,7 +30,7 @@ const targetResult = z.object({
 const kindResult = z.object({
   name: z.string(),
   summary: z.string(),
-  options: z.record(z.string(), z.number()),
+  options: z.record(z.string(), z.union([z.number(), z.string()])),
   seconds: z.number(),
   figures: z.array(figure),
   rounds: z.array(z.object({ case: z.string(), side: z.string(), figures })),

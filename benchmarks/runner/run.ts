@@ -1,5 +1,5 @@
 import { summarize, Summaries } from '../measure/summary.js';
-import { Bench, type RunTools } from './bench.js';
+import { Bench, type RunTools, type Values } from './bench.js';
 import type { Kind, Target } from './kind.js';
 import { summaryTable, targetTable } from './tables.js';
 import type { KindResult, TargetResult } from './run-file.js';
@@ -10,7 +10,7 @@ export function valuesOf({ options }: Kind, isTiny: boolean): Record<string, num
 }
 
 /** Runs one kind, prints its rounds and its summary, and returns both. Throws when it can't be measured. */
-export async function runKind(kind: Kind, values: Readonly<Record<string, number>>, tools: RunTools): Promise<KindResult> {
+export async function runKind(kind: Kind, values: Values, tools: RunTools): Promise<KindResult> {
   tools.print(`\n== ${kind.name}: ${kind.summary}`);
   const bench = new Bench(kind.figures, values, tools);
   const startedMs = performance.now();

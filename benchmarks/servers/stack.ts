@@ -19,6 +19,7 @@ export interface Stack extends SideRoot {
   readonly redis: Redis;
   readonly redisUrl: string;
   readonly postgresPid: number;
+  readonly postgresUrl: string;
   /** Starts the service on these stores. What is started here is stopped at the end. */
   readonly serve: (options?: Omit<LaurelOptions, 'dataDir'>) => Promise<RunningProcess>;
   /** Other processes for this stack, with the same life. */
@@ -44,7 +45,16 @@ async function withStack<T>(of: SideRoot, signal: AbortSignal, work: (stack: Sta
     undo.push(() => processes.stop());
     const program = join(of.root, 'bin', 'laurel.mjs');
     const serve: Stack['serve'] = (options) => startProcess({ dataDir: folder, program, ...options }, processes, signal);
-    return await work({ ...of, folder, redis, redisUrl: store.url, postgresPid: postgres.pid, serve, processes });
+    return await work({
+      ...of,
+      folder,
+      redis,
+      redisUrl: store.url,
+      postgresPid: postgres.pid,
+      postgresUrl: postgres.url,
+      serve,
+      processes,
+    });
   } finally {
     for (const step of undo.reverse()) await step();
   }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { load, type LoadOptions, type LoadRequest, type LoadResult } from '../load/load.js';
 import type { Figures } from '../measure/summary.js';
 import type { Stand } from '../measure/turns.js';
@@ -8,6 +9,7 @@ import type { RunningProcess } from './children.js';
 import { redisCpuS, serverCpuS, serviceCpuS } from './cpu.js';
 import { apiKey } from './laurel.js';
 import { untilDrained, type Stack } from './stack.js';
+import { readWritten } from './written.js';
 
 /** What a round over HTTP measures. CPU is user and system time of a process, divided by the requests. */
 export const httpFigures: readonly Figure[] = [
@@ -22,12 +24,21 @@ export const httpFigures: readonly Figure[] = [
   cpuOf('load', 'the load generator'),
 ];
 
+/** What Postgres writes in rounds that count it. */
+export const writtenFigures: readonly Figure[] = [
+  { key: 'rows', title: 'rows written by Postgres', unit: 'an event', decimals: 2 },
+  { key: 'walBytes', title: 'write-ahead log of Postgres', unit: 'bytes an event', decimals: 0 },
+];
+
 function cpuOf(part: string, name: string): Figure {
   return { key: `${part}CpuUs`, title: `CPU of ${name}`, unit: 'µs a request', decimals: 1, part: { of: 'CPU', colour: part } };
 }
 
 /** How a subject is loaded in a round. */
-export type Loading = Pick<LoadOptions, 'connections' | 'seconds' | 'next' | 'rate'>;
+export interface Loading extends Pick<LoadOptions, 'connections' | 'seconds' | 'next' | 'rate'> {
+  /** Counts what Postgres writes, this long after the round: `reportedMs`, and the same in the round before. */
+  readonly writtenAfterMs?: number;
+}
 
 /** Seconds of CPU time since the start, by the parts of a system. */
 type Cpu = Readonly<Record<string, number>>;
@@ -39,6 +50,8 @@ interface Subject {
   /** Resolves when the work of the round is done. */
   readonly settle: () => Promise<unknown>;
   readonly cpu: () => Promise<Cpu>;
+  /** The address of the Postgres that it writes to. */
+  readonly postgresUrl?: string;
 }
 
 /** Of a server's output, when a request failed. */
@@ -57,7 +70,7 @@ const pidOf = ({ child }: RunningProcess): number => {
 /** Laurel on its stack. Its CPU counts until the write-behind has committed everything. */
 export function laurelSubject(stack: Stack, server: RunningProcess, signal: AbortSignal): Subject {
   return {
-    ...{ side: stack.side, server },
+    ...{ side: stack.side, server, postgresUrl: stack.postgresUrl },
     settle: () => untilDrained(stack.redis, signal),
     cpu: async () => ({
       ...serviceCpuS(pidOf(server)),
@@ -81,14 +94,37 @@ export interface Measured {
 }
 
 /** Loads a subject for a round. */
-export async function measureSubject({ server, settle, cpu }: Subject, loading: Loading, signal: AbortSignal): Promise<Measured> {
+export async function measureSubject(
+  { server, settle, cpu, postgresUrl }: Subject,
+  { writtenAfterMs, ...loading }: Loading,
+  signal: AbortSignal,
+): Promise<Measured> {
+  const written = writtenAfterMs === undefined || postgresUrl === undefined ? undefined : await countWritten(postgresUrl);
   const before = await cpu();
   const result = await load({ ...loading, url: server.readyText, apiKey, signal });
   await settle();
   const after = await cpu();
   const { ratePerS, p50Ms, p99Ms, answered } = result;
   const perRequest = Object.entries(after).map(([part, seconds]) => [`${part}CpuUs`, ((seconds - (before[part] ?? 0)) * 1e6) / answered]);
-  return { result, figures: { ratePerS, p50Ms, p99Ms, ...(Object.fromEntries(perRequest) as Figures) } };
+  const times = { ratePerS, p50Ms, p99Ms };
+  return {
+    result,
+    figures: {
+      ...times,
+      ...(Object.fromEntries(perRequest) as Figures),
+      ...(await written?.(answered, delay(writtenAfterMs, undefined, { signal }))),
+    },
+  };
+}
+
+/** Starts to count what Postgres writes. The result ends that, and returns the figures of a number of events. */
+async function countWritten(url: string): Promise<(events: number, reported: Promise<unknown>) => Promise<Figures>> {
+  const before = await readWritten(url);
+  return async (events, reported) => {
+    await reported;
+    const after = await readWritten(url);
+    return { rows: (after.rows - before.rows) / events, walBytes: (after.walBytes - before.walBytes) / events };
+  };
 }
 
 const lastLines = (text: string): string => text.trimEnd().split('\n').slice(-shownLines).join('\n');

@@ -5,10 +5,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { load, type LoadResult } from '../../benchmarks/load/load.js';
 import { Pace } from '../../benchmarks/load/pace.js';
+import { inTurn as usersInTurn, sessions, trafficEvents, trafficOf, usersPresent } from '../../benchmarks/load/traffic.js';
+import { workloads } from '../../benchmarks/load/workloads.js';
 import { Summaries, summarize, type Round } from '../../benchmarks/measure/summary.js';
 import { inTurn } from '../../benchmarks/measure/turns.js';
 import { reportPage } from '../../benchmarks/report/page.js';
 import { problemsOf } from '../../benchmarks/runner/counts.js';
+import { readConfigFile } from '../../src/config/file/file.js';
 import type { RunFile } from '../../benchmarks/runner/run-file.js';
 import { serviceProcesses } from '../../benchmarks/servers/cpu.js';
 
@@ -61,6 +64,100 @@ describe('Benchmarks', () => {
       'gone: recorded, but not counted.',
       'fresh: 1, but not recorded.',
     ]);
+  });
+});
+
+describe('The traffic of a configuration', () => {
+  const config = `
+settings: { defaultTimeZone: Asia/Dhaka }
+attributes:
+  - { key: plan, name: Plan, type: user }
+  - { key: city, name: City, type: user }
+  - { key: device, name: Device, type: event }
+metrics:
+  - { key: far, name: Far }
+  - { key: spent, name: Spent }
+  - { key: other, name: Other }
+points:
+  - key: coins
+    name: Coins
+    triggers:
+      - { key: walk, type: metric, metricKey: far, metricThreshold: 400, points: 1, status: active }
+      - key: run
+        type: metric
+        metricKey: far
+        metricThreshold: 900
+        points: 1
+        eventAttributes: [{ attributeKey: device, attributeValue: watch }]
+      - { key: buy, type: metric, metricKey: spent, metricThreshold: 1, points: -1, blockIfOutOfPoints: true }
+    boosts:
+      - { key: pro, name: Pro, start: 2026-01-01, multiplier: 2, userAttributes: [{ attributeKey: plan, attributeValue: pro }] }
+streaks: { enabled: true, metrics: [{ metricKey: far, threshold: 250 }] }
+`;
+  const traffic = trafficOf(readConfigFile(config, 'test.yaml'));
+
+  it('has its metrics, apart from those that may refuse events, with values up to the lowest threshold', () => {
+    expect(traffic.metrics).to.deep.equal([
+      { key: 'far', maxValue: 250 },
+      { key: 'other', maxValue: 5 },
+    ]);
+  });
+
+  it('has its attributes with the values that filters name, and its zone', () => {
+    expect(traffic.userAttributes.map(({ key, values }) => [key, values[0], values.length])).to.deep.equal([
+      ['plan', 'pro', 8],
+      ['city', 'city-1', 8],
+    ]);
+    expect(traffic.eventAttributes.map(({ key, values }) => [key, values[0]])).to.deep.equal([['device', 'watch']]);
+    expect(traffic.zones[0]).to.equal('Asia/Dhaka');
+  });
+
+  it('has the same profile of a user in each event, and no idempotency key twice', () => {
+    const next = trafficEvents(traffic, { name: 'test', seed: 1, senders: usersInTurn(1_000) });
+    const events = Array.from({ length: 2_000 }, next);
+    for (const [no, { user }] of events.slice(1_000).entries()) expect(user).to.deep.equal(events[no]?.user);
+    expect(new Set(events.map(({ idempotencyKey }) => idempotencyKey))).to.have.lengthOf(2_000);
+    expect(events[0]?.user).to.deep.equal({
+      ...{ id: 'user-1', name: 'User 1', tz: 'Asia/Dhaka' },
+      attributes: { plan: 'pro', city: 'city-1' },
+    });
+    for (const attribute of ['plan', 'city']) expect(new Set(events.map(({ user }) => user.attributes?.[attribute]))).to.have.lengthOf(8);
+  });
+
+  it('is refused when every metric may refuse events', () => {
+    const only = config
+      .replace(/ {2}- \{ key: other.*\n/, '')
+      .replace('key: buy, type: metric, metricKey: spent', 'key: buy, type: metric, metricKey: far');
+    const file = readConfigFile(only.replace(/ {2}- \{ key: spent.*\n/, ''), 'test.yaml');
+    expect(() => trafficOf(file)).to.throw('test.yaml has no metric whose events are always accepted.');
+  });
+
+  it('comes in sessions: each user sends 20 events in turn with all who are present, and goes', () => {
+    const [users, present] = [2_000, usersPresent(50)];
+    expect(present).to.equal(750);
+    const sender = sessions(users, present);
+    const sent = new Map<number, number[]>();
+    for (let no = 0; no < 40_000; no += 1) sent.set(sender(no), [...(sent.get(sender(no)) ?? []), no]);
+    expect(sent.size).to.equal(users);
+    for (const times of sent.values()) {
+      const breaks = times.filter((time, i) => i > 0 && time - (times[i - 1] ?? 0) !== present);
+      // A session that had begun before, then whole ones.
+      expect(breaks.length).to.be.at.most(2);
+      const [first = 0] = breaks;
+      const whole = times.filter((time) => time >= first && time < (breaks[1] ?? Infinity));
+      if (breaks.length === 2) expect(whole).to.have.lengthOf(20);
+    }
+  });
+
+  it('of the wide workload has a zone, a name and two attributes with each event, of 60 % of the users', () => {
+    const wide = workloads.wide?.({ users: 100, ratePerS: 1 });
+    const next = wide?.requests('test');
+    const bodies = Array.from({ length: 1_000 }, () => JSON.parse(next?.().body ?? '') as { user: Record<string, object> });
+    expect(new Set(bodies.map(({ user }) => user.id))).to.have.lengthOf(60);
+    for (const { user } of bodies) {
+      expect(user).to.have.all.keys('id', 'name', 'tz', 'attributes');
+      expect(user.attributes).to.have.all.keys('city', 'plan');
+    }
   });
 });
 
