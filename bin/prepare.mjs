@@ -118,7 +118,7 @@ export function build(folder = root) {
   }
 }
 
-/** Brings dist up to date. A copy without sources (a container image) has nothing to install or build. */
+/** Brings dist up to date. A copy without sources (the npm package, a container image) has nothing to install or build. */
 export function ensureBuilt(folder = root) {
   if (!existsSync(join(folder, 'src'))) return;
   prepare(folder);
@@ -127,7 +127,7 @@ export function ensureBuilt(folder = root) {
   build(folder);
 }
 
-/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well, with `built` only if the sources have changed. */
+/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well, with `built`, before `npm pack` too, only if the sources have changed. */
 function runAsScript() {
   try {
     prepare();

@@ -39,7 +39,7 @@ describe('Laurel runs on the versions of Node that the README names', () => {
       await run('npm', ['install', '--prefix', prefix, '--no-save', '--no-audit', '--no-fund', `${name}@${version}`]);
       const node = join(prefix, 'node_modules', name, 'bin', 'node');
       expect((await run(node, ['--version'])).stdout).to.match(new RegExp(`^v${version}\\.`));
-      const laurel = new LaurelProcess(fromBin, ['serve'], { ...stage.env, PORT: '0', LOG_LEVEL: 'warn' }, node);
+      const laurel = new LaurelProcess(fromBin, ['serve'], { ...stage.env, PORT: '0', LOG_LEVEL: 'warn' }, { node });
       const response = await fetch(`${await laurel.address()}/v1/metrics/flashcards-viewed/event`, {
         method: 'POST',
         headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },

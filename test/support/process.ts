@@ -50,11 +50,16 @@ export class LaurelProcess {
   private written = '';
   private errors = '';
 
-  /** @param node the program of another version of Node. */
-  constructor(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>>, node = process.execPath) {
+  /** @param place the program of another version of Node, another working directory than that of this checkout. */
+  constructor(
+    command: readonly string[],
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    { node = process.execPath, cwd = root }: { readonly node?: string; readonly cwd?: string } = {},
+  ) {
     const { PATH = '', HOME = '', TMPDIR } = process.env;
     const child = spawn(node, [...command, ...args], {
-      cwd: root,
+      cwd,
       env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { version } from '../../src/shared/version.js';
+import { killChildren, LaurelProcess } from '../support/process.js';
+import { removeStores } from '../support/stores.js';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const maxPackedBytes = 3_000_000;
+
+describe('The npm package, in an empty folder', () => {
+  let folder: string;
+  let app: string;
+  let archive: string;
+  before(async function () {
+    this.timeout(300_000);
+    folder = await mkdtemp(join(tmpdir(), 'laurel-package-'));
+    // Builds first, if the sources have changed.
+    await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });
+    const [name = ''] = await readdir(folder);
+    archive = join(folder, name);
+    app = join(folder, 'app');
+    await mkdir(app);
+    await writeFile(join(app, 'package.json'), '{}');
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', archive], { cwd: app });
+  });
+  after(async () => {
+    await killChildren();
+    const homes = ['.laurel', '.laurel-demo'].map((name) => join(app, name));
+    for (const home of homes.filter((name) => existsSync(name))) await removeStores(home);
+    await rm(folder, { recursive: true });
+  });
+
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): LaurelProcess =>
+    new LaurelProcess([join(app, 'node_modules', '.bin', 'laurel')], args, { PORT: '0', ...env }, { cwd: app });
+
+  it('is small, and holds no sources, tests or benchmarks', async () => {
+    expect((await stat(archive)).size).to.be.below(maxPackedBytes);
+    const { stdout } = await run('tar', ['-tzf', archive]);
+    const names = stdout.trim().split('\n');
+    expect(names).to.include.members(['package/dist/commands/main.js', 'package/dist/dashboard-page/index.html', 'package/lua/event.lua']);
+    expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).to.deep.equal([
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin', 'dist', 'docs', 'examples'],
+      ...['lua', 'migrations', 'package.json', 'templates'],
+    ]);
+    expect(names.filter((name) => /\.(?:map|ts)$/.test(name))).to.deep.equal([]);
+  });
+
+  it('is the `laurel` of npx in that folder', async () => {
+    const { stdout } = await run('npx', ['--no-install', 'laurel', '--version'], { cwd: app });
+    expect(stdout).to.equal(`${version}\n`);
+  });
+
+  it('serves at once: it installs and builds nothing', async () => {
+    const before = await readdir(join(app, 'node_modules'));
+    const laurel = start(['serve'], { API_PROCESSES: '1' });
+    const address = await laurel.address();
+    expect(laurel.log).not.to.match(/npm ci|Building/);
+    const [, key = ''] = await laurel.says(/^Its admin key, which is shown only this once: (\S+)$/m);
+    const response = await fetch(`${address}/v1/metrics/flashcards-viewed/event`, {
+      method: 'POST',
+      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ user: { id: 'ana' }, value: 100 }),
+    });
+    expect([response.status, ((await response.json()) as { total: number }).total]).to.deep.equal([201, 100]);
+    for (const path of ['/dashboard', '/docs', '/v1/openapi']) expect((await fetch(address + path)).status, path).to.equal(200);
+    expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+    expect(await readdir(join(app, 'node_modules'))).to.deep.equal(before);
+    expect(await readdir(app)).to.include('.laurel');
+  });
+
+  it('serves a demo', async function () {
+    this.timeout(300_000);
+    const laurel = start(['demo', '--users', '20']);
+    await laurel.says(/^Its dashboard is at http:\S+\/dashboard: sign in with the key \S+$/m);
+    expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+  });
+});
