@@ -1,25 +1,30 @@
-import { DateTime } from 'luxon';
 import { z } from 'zod';
 import type { Leaderboard } from '../config/schema/model.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
-import { dateToDay, dayMs, dayToDate } from '../shared/calendar.js';
+import { dateToDay, dayMs, dayToDate, firstDayOf, periodOf } from '../shared/calendar.js';
 import { limits } from '../shared/limits.js';
 import { attributeShape, dateShape, instantShape, timeShape } from '../shared/shapes.js';
 
-/** The day that lies so many months or years after a date. */
-const plus = (date: string, span: { readonly months: number } | { readonly years: number }): number =>
-  dateToDay(DateTime.fromISO(date, { zone: 'utc' }).plus(span).toISODate() ?? '');
+const firstOfMonth = (month: number): number => firstDayOf('monthly', month, 0);
+
+/** The day that lies so many months after another; the last one of the month where it lacks such a day. */
+function plusMonths(day: number, months: number): number {
+  const month = periodOf('monthly', day, 0);
+  const daysBefore = day - firstOfMonth(month);
+  return Math.min(firstOfMonth(month + months) + daysBefore, firstOfMonth(month + months + 1) - 1);
+}
 
 /** The first day of run number `count` of a repeating leaderboard; months and years are added to its start (docs/rules/leaderboards.md). */
 function runStart(board: Leaderboard, count: number): number {
+  const start = dateToDay(board.start);
   const units = count * board.runInterval;
   switch (board.runUnit) {
     case 'month':
-      return plus(board.start, { months: units });
+      return plusMonths(start, units);
     case 'year':
-      return plus(board.start, { years: units });
+      return plusMonths(start, 12 * units);
     default:
-      return dateToDay(board.start) + units;
+      return start + units;
   }
 }
 

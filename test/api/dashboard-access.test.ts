@@ -182,6 +182,7 @@ describe('Signing in to the dashboard', () => {
       const reply = await asPage(world, null, ['POST', '/dashboard/session'], { raw });
       expect(reply.status, raw).to.be.oneOf([400, 422]);
       expect(errorOf(reply)).to.be.a('string');
+      if (raw === '') expect(errorOf(reply)).to.equal('The body must be an object.');
     }
   });
 

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { configText } from '../support/answers.js';
 import { sendRaw } from '../support/raw-http.js';
-import { startWorld, type World } from '../support/world.js';
+import { adminKey, startWorld, type World } from '../support/world.js';
 
 const config = configText({ metrics: [{ key: 'm', name: 'M' }] });
 const eventPath = '/v1/metrics/m/event';
@@ -46,6 +48,35 @@ describe('Bodies', () => {
       expect((await send('gzip', 1_000)).status).to.equal(201);
       expect((await send('bomb', 10_000_000)).status).to.equal(413);
       expect((await world.get('/v1/users/bomb')).status).to.equal(404);
+    });
+
+    it('after a byte order mark, which is no part of them', async () => {
+      const body = `\ufeff${JSON.stringify({ user: { id: 'marked' }, value: 1 })}`;
+      expect((await sendRaw(world.address, { method: 'POST', path: eventPath, body })).status).to.equal(201);
+    });
+
+    /** Writes each part when the one before has left. */
+    async function statusOfParts(
+      parts: readonly Buffer[],
+      headers: Readonly<Record<string, string | number>>,
+    ): Promise<number | undefined> {
+      const sending = request(world.address + eventPath, { method: 'POST', headers: { 'X-API-KEY': adminKey, ...headers } });
+      const replied = once(sending, 'response') as Promise<[IncomingMessage]>;
+      for (const part of parts) await new Promise((resolve) => sending.write(part, resolve));
+      sending.end();
+      const [reply] = await replied;
+      reply.resume();
+      return reply.statusCode;
+    }
+
+    it('in parts that end within a character, with a length and without', async () => {
+      const bytes = Buffer.from(JSON.stringify({ user: { id: 'part by part \u00e9' }, value: 1 }));
+      const middle = bytes.indexOf('\u00e9') + 1;
+      const parts = [bytes.subarray(0, middle), bytes.subarray(middle)];
+      expect(await statusOfParts(parts, { 'Content-Length': bytes.length })).to.equal(201);
+      expect(await statusOfParts(parts, {})).to.equal(201);
+      const metric = await world.get(`/v1/users/${encodeURIComponent('part by part \u00e9')}/metrics/m`);
+      expect((metric.body as { current: number }).current).to.equal(2);
     });
 
     it('up to the last byte that is allowed', async () => {
