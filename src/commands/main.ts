@@ -12,9 +12,11 @@ import { serve } from '../app/processes/serve.js';
 import { parseSettings } from '../app/settings.js';
 import { stopSignal } from '../app/signals.js';
 import { type ApplicationKeyOptions, createApplicationKey, createKey, listKeys, revokeKey } from './keys.js';
+import { addProjectSettings, isProject } from '../app/project.js';
 import { refuseUnused } from '../app/startup.js';
 import { describeTarget } from '../app/target.js';
 import { addDemo } from '../demo/command.js';
+import { init } from './init.js';
 import { countMessages, type CountOptions, preview, type PreviewOptions, rotateLinks } from './messages.js';
 import { openReport, restore, verify } from './restore.js';
 import { status } from './status.js';
@@ -92,6 +94,15 @@ function program(): Command {
     'A self-hosted, real-time gamification back end. Settings come from the environment: docs/settings.md.',
   );
   laurel.version(version, '--version', 'print the version');
+  // The demo has settings of its own.
+  laurel.hook('preAction', (_, command) => {
+    if (!['demo', 'init'].includes(command.name())) addProjectSettings(process.env, process.cwd());
+  });
+  laurel
+    .command('init')
+    .description('write laurel.yaml, a configuration to begin with, and .env, with a fresh admin key, into this folder')
+    .option('--compose', 'also write compose.yaml, which runs Laurel, Valkey and Postgres in containers')
+    .action(({ compose = false }: { compose?: boolean }) => init({ compose, folder: process.cwd(), print: printTo(process.stdout) }));
   laurel
     .command('serve')
     .description('run the API (API_PROCESSES processes), and the worker that writes the ledger to Postgres')
@@ -184,8 +195,12 @@ function program(): Command {
   return laurel;
 }
 
-/** Runs the `laurel` command with its arguments, without the program's name. Exits the process with 0, or with 1 and the reason on stderr. */
-export async function main(args: readonly string[]): Promise<void> {
+/**
+ * Runs the `laurel` command with its arguments, without the program's name. Without any, it serves in an operator's own folder. Exits the process
+ * with 0, or with 1 and the reason on stderr.
+ */
+export async function main(given: readonly string[]): Promise<void> {
+  const args = given.length === 0 && isProject(process.cwd()) ? ['serve'] : given;
   // A closed pipe (laurel verify | head) must not end the process before it has stopped what it started.
   process.stdout.on('error', () => undefined);
   try {

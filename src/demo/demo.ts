@@ -87,7 +87,7 @@ const greeting = (address: string, { key, seed, users }: DemoRecord, { firstDay,
   `Its dashboard is at ${address}/dashboard: sign in with the key ${key}`,
   `It has a month of a study app from ${firstDay}: ${users.toLocaleString('en')} users (seed ${seed}), ${events.toLocaleString('en')} events.`,
   `Its clock stands at ${new Date(endMs).toISOString()}, and PUT /admin/v1/clock moves it.`,
-  'Ctrl-C stops it. The next npm run demo continues with the same data, npm run demo -- --fresh starts anew.',
+  'Ctrl-C stops it. The next start continues with the same data, and --fresh starts anew.',
   '',
 ];
 

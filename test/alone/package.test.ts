@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { expect } from 'chai';
 import { version } from '../../src/shared/version.js';
 import { killChildren, LaurelProcess } from '../support/process.js';
@@ -46,7 +46,7 @@ describe('The npm package, in an empty folder', () => {
     const names = stdout.trim().split('\n');
     expect(names).to.include.members(['package/dist/commands/main.js', 'package/dist/dashboard-page/index.html', 'package/lua/event.lua']);
     expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).to.deep.equal([
-      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin', 'dist', 'docs', 'examples'],
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'bin', 'dist', 'docker', 'docker-compose.yml', 'docs', 'examples'],
       ...['lua', 'migrations', 'package.json', 'templates'],
     ]);
     expect(names.filter((name) => /\.(?:map|ts)$/.test(name))).to.deep.equal([]);
@@ -73,6 +73,23 @@ describe('The npm package, in an empty folder', () => {
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
     expect(await readdir(join(app, 'node_modules'))).to.deep.equal(before);
     expect(await readdir(app)).to.include('.laurel');
+  });
+
+  it('serves a folder that laurel init has made, with its key, and again after a change of laurel.yaml', async () => {
+    const { stdout } = await run('npx', ['--no-install', 'laurel', 'init', '--compose'], { cwd: app });
+    expect(stdout).to.include('.env has new secrets: ADMIN_API_KEY, REDIS_PASSWORD, POSTGRES_PASSWORD, METRICS_TOKEN.');
+    const mounted = [...(await readFile(join(app, 'compose.yaml'), 'utf8')).matchAll(/- (?:\$\{\w+:-)?(\.\/[^:}]+)\}?:/g)].map(([, path = '']) => path);
+    expect(mounted).to.have.lengthOf(3);
+    for (const path of mounted) expect(existsSync(join(app, path)), path).to.equal(true);
+    const { ADMIN_API_KEY: key = '' } = parseEnv(await readFile(join(app, '.env'), 'utf8'));
+    const file = join(app, 'laurel.yaml');
+    await writeFile(file, (await readFile(file, 'utf8')).replace('name: Flashcards viewed', 'name: Cards viewed'));
+    const laurel = start([], { API_PROCESSES: '1' });
+    const address = await laurel.address();
+    expect(laurel.output).to.include('laurel.yaml:').and.include('ADMIN_API_KEY is new.');
+    const response = await fetch(`${address}/admin/v1/configuration`, { headers: { 'X-API-KEY': key } });
+    expect([response.status, await response.text()].join()).to.include('200').and.include('Cards viewed');
+    expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
   });
 
   it('serves a demo', async function () {

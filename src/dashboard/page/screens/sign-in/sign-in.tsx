@@ -35,7 +35,7 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
           {isPending ? 'Signing in' : 'Sign in'}
         </button>
         <p class="hint">
-          <code>npm start</code> prints a key at its first start. <code>npx laurel keys create</code> creates another one.
+          The first start of Laurel prints a key, unless <code>ADMIN_API_KEY</code> is one. <code>npx laurel keys create</code> creates another.
         </p>
       </form>
     </main>
