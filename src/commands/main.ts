@@ -107,7 +107,10 @@ function program(): Command {
     .command('serve')
     .description('run the API (API_PROCESSES processes), and the worker that writes the ledger to Postgres')
     .option('--api-only', 'leave the worker to another machine, or another service')
-    .action((how: { apiOnly?: boolean }) => serve({ api: true, worker: how.apiOnly !== true }));
+    .option('--watch', 'apply the configuration file whenever it is saved, for development')
+    .action(({ apiOnly = false, watch = false }: { apiOnly?: boolean; watch?: boolean }) =>
+      serve({ api: true, worker: !apiOnly }, { watch }),
+    );
   addDemo(laurel);
   laurel
     .command('worker')
@@ -196,11 +199,11 @@ function program(): Command {
 }
 
 /**
- * Runs the `laurel` command with its arguments, without the program's name. Without any, it serves in an operator's own folder. Exits the process
- * with 0, or with 1 and the reason on stderr.
+ * Runs the `laurel` command with its arguments, without the program's name. Without a command, it serves in an operator's own folder. Exits the
+ * process with 0, or with 1 and the reason on stderr.
  */
 export async function main(given: readonly string[]): Promise<void> {
-  const args = given.length === 0 && isProject(process.cwd()) ? ['serve'] : given;
+  const args = given.every((option) => option === '--watch') && isProject(process.cwd()) ? ['serve', ...given] : given;
   // A closed pipe (laurel verify | head) must not end the process before it has stopped what it started.
   process.stdout.on('error', () => undefined);
   try {

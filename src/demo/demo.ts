@@ -126,5 +126,5 @@ async function play(home: DemoHome, webhookUrl: string, print: (line: string) =>
     }
     return greeting(address, record, story);
   };
-  await serve({ api: true, worker: true }, fill, prepare);
+  await serve({ api: true, worker: true }, { opening: fill, prepare });
 }

@@ -2,9 +2,10 @@ import { OperatorError } from '../../shared/errors.js';
 import { misspeltSettings } from '../misspelt.js';
 import { logNodeEvents, openLog, type Print, printOfService } from '../output.js';
 import type { Roles } from '../service.js';
-import { parseSettings } from '../settings.js';
+import { parseSettings, type Settings } from '../settings.js';
 import { onHangUpSignal, stopSignal } from '../signals.js';
 import { welcome } from '../welcome.js';
+import { applyWhenSaved } from './config-watch.js';
 import { type Started, Supervisor } from './supervisor.js';
 
 /** A terminal that was closed: as Ctrl-C. */
@@ -13,13 +14,22 @@ const hangUp = 'SIGINT';
 /** What a command does once everything has started. Returns the lines for the operator. A signal to stop aborts it. */
 export type Opening = (started: Started, signal: AbortSignal) => Promise<readonly string[]>;
 
+export interface ServeOptions {
+  /** Without it, the operator is shown how to send a first event. */
+  readonly opening?: Opening;
+  /** Comes before the start. A signal during it prevents the start. */
+  readonly prepare?: () => Promise<void>;
+  /** Whether to apply the file of CONFIG whenever it is saved. */
+  readonly watch?: boolean;
+}
+
 /**
  * `laurel serve` and `laurel worker`: runs the processes of these roles until a signal. A signal during the start takes effect once everything has
- * started. A second one kills the processes, a third one exits without stopping the built-in stores. Without an opening, the operator is shown how
- * to send a first event. `prepare` comes before the start, and a signal during it prevents the start.
+ * started. A second one kills the processes, a third one exits without stopping the built-in stores.
  */
-export async function serve(roles: Roles, opening?: Opening, prepare?: () => Promise<void>): Promise<void> {
+export async function serve(roles: Roles, { opening, prepare, watch = false }: ServeOptions = {}): Promise<void> {
   const settings = parseSettings(process.env);
+  const watched = watch ? watchedConfig(settings) : undefined;
   const print = printOfService();
   const log = openLog(settings.logLevel, 'supervisor');
   logNodeEvents(log);
@@ -48,16 +58,24 @@ export async function serve(roles: Roles, opening?: Opening, prepare?: () => Pro
   }
   const ended = Promise.race([interrupted, supervisor.failure]);
   const open = opening ?? (() => Promise.resolve(welcome(started, settings)));
-  const signal = await untilEnd(ended, (end) => open(started, end), print).catch(async (error: unknown) => {
-    await supervisor.stop(0);
-    throw error;
-  });
+  const stopWatching = watched === undefined ? undefined : applyWhenSaved(watched, () => supervisor.applyConfig(), print);
+  const signal = await untilEnd(ended, (end) => open(started, end), print)
+    .finally(() => stopWatching?.())
+    .catch(async (error: unknown) => {
+      await supervisor.stop(0);
+      throw error;
+    });
   // Ctrl-C needs no grace period: there is no load balancer that has to notice.
   const delayS = signal === 'SIGTERM' && roles.api ? settings.shutdownDelayS : 0;
   const serving = delayS === 0 ? '' : `serving for another ${delayS} s, not ready, then `;
   print(`Stopping: ${serving}finishing requests and draining the ledger.`);
   await supervisor.stop(delayS * 1_000);
   print('Stopped.');
+}
+
+function watchedConfig({ config }: Settings): string {
+  if (config !== null) return config;
+  throw new OperatorError('There is no file to watch: set CONFIG to a configuration file, or run laurel init in a folder of your own.');
 }
 
 /** Undefined when a signal came before the start, or prevented it: a Ctrl-C also reaches processes that do not ignore it yet. */

@@ -6,7 +6,7 @@ import type { ConfigDocument } from '../../config/schema/model.js';
 import { metricsEndpoint } from '../../observe/observed.js';
 import { OperatorError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
-import { Context, startStores, type ContextOptions } from '../context.js';
+import { Context, startStores, type ContextOptions, type StoreAddresses } from '../context.js';
 import { Lifecycle } from '../lifecycle.js';
 import { expectFreePorts, metricsListen, prepare, type Roles } from '../service.js';
 import { defaultApiProcesses } from '../settings.js';
@@ -62,6 +62,7 @@ export class Supervisor {
   private isStarted = false;
   private giveUp: (reason: OperatorError) => void = () => undefined;
   private appliesConfig = false;
+  private stores: StoreAddresses | undefined;
   /** The port that the running API processes share, and its number once it is known: they differ for PORT=0. */
   private port: number;
   private boundPort: number | undefined;
@@ -92,6 +93,13 @@ export class Supervisor {
   reload(): Promise<void> {
     this.reloading = this.reloading.then(() => this.replaceAll());
     return this.reloading;
+  }
+
+  /** Applies the file of CONFIG again, as the start did. Throws an OperatorError when it is refused. */
+  async applyConfig(): Promise<void> {
+    await this.withContext(applyAtStart).catch((error: unknown) => {
+      throw refusedByStore(error);
+    });
   }
 
   /** Stops the API processes, which serve for another `delayMs` while not ready, then the worker, then the built-in stores. */
@@ -152,17 +160,25 @@ export class Supervisor {
     return (await this.lifecycle.start('metrics endpoint', starting, (server) => server.stop(limits.stopIdleMs))).address;
   }
 
-  /** Starts the stores and does what happens once. Its connections are closed again: only the stores stay. */
-  private async prepareStart(): Promise<Pick<Started, 'newAdminKey' | 'configuration'>> {
-    const options = { ...this.options, createStores: true };
+  /** Starts the stores and does what happens once. */
+  private prepareStart(): Promise<Pick<Started, 'newAdminKey' | 'configuration'>> {
     this.options.print(describeTarget(this.options.settings));
-    const context = await Context.start({ ...options, stores: await startStores(options, this.lifecycle) });
-    try {
+    return this.withContext(async (context) => {
       const newAdminKey = await prepare(context);
       const isOpen = await openDefaultTenant(context);
       if (isOpen) await applyAtStart(context);
       this.appliesConfig = !isOpen;
       return { newAdminKey, configuration: isOpen ? (await context.engine.config(defaultTenant)).document : undefined };
+    });
+  }
+
+  /** Starts the stores, unless they run, and connects to them for some work. The connections are closed again: only the stores stay. */
+  private async withContext<T>(work: (context: Context) => Promise<T>): Promise<T> {
+    const options = { ...this.options, createStores: true };
+    this.stores ??= await startStores(options, this.lifecycle);
+    const context = await Context.start({ ...options, stores: this.stores });
+    try {
+      return await work(context);
     } finally {
       await context.stop();
     }
