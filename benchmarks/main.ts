@@ -44,13 +44,16 @@ const program = new Command('bench')
 function addKind(kind: Kind): void {
   const command = program.command(kind.name).description(kind.summary);
   for (const [name, { text, value }] of Object.entries(kind.options)) command.option(`--${name} <number>`, text, count, value);
-  const choices = Object.entries(kind.choices ?? {});
-  for (const [name, { text, of }] of choices) command.addOption(new Option(`--${name} <name>`, text).choices(of));
+  const words = Object.entries(kind.words ?? {});
+  for (const [name, { text, of }] of words) {
+    const option = new Option(`--${name} <${name}>`, text);
+    command.addOption(of ? option.choices(of) : option);
+  }
   command.action(
     doing((options: OptionValues) => {
       const numbers = Object.keys(kind.options).map((name): [string, number] => [name, Number(options[name])]);
-      const chosen = choices.flatMap(([name]): [string, string][] => (options[name] === undefined ? [] : [[name, String(options[name])]]));
-      const values = Object.fromEntries<number | string>([...numbers, ...chosen]);
+      const given = words.flatMap(([name]): [string, string][] => (options[name] === undefined ? [] : [[name, String(options[name])]]));
+      const values = Object.fromEntries<number | string>([...numbers, ...given]);
       return runAndReport([{ kind, values }], { ...program.opts<ReportOptions>(), ...tools });
     }),
   );

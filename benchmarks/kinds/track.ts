@@ -1,10 +1,12 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fill } from '../load/fill.js';
-import { workloads, type Workload } from '../load/workloads.js';
+import { ownWorkload, workloadOf, workloads, type Workload } from '../load/workloads.js';
 import type { Summaries } from '../measure/summary.js';
 import type { Bench } from '../runner/bench.js';
-import { defineKind } from '../runner/kind.js';
+import { defineKind, type Target } from '../runner/kind.js';
 import { httpFigures, HttpSides, writtenFigures } from '../servers/subject.js';
-import { withStacks } from '../servers/stack.js';
+import { withStacks, type Stack } from '../servers/stack.js';
 import { reportedMs } from '../servers/written.js';
 
 type Names = 'rounds' | 'seconds' | 'connections' | 'rate' | 'users';
@@ -13,11 +15,32 @@ const full = (workload: string): string => `${workload}: full load`;
 const half = (workload: string): string => `${workload}: half load`;
 const fixed = (workload: string): string => `${workload}: fixed rate`;
 
+/** The parts that an event passes through, by the keys of their figures. */
+const parts = { api: 'API processes', worker: 'the write-behind', redis: 'Redis', postgres: 'Postgres' } as const;
+/** At more than this share of a core, queues form and p99 grows first. */
+const usableShare = 0.8;
+
+/** Events a second that a core carries, from the CPU time of an event at full load. */
+const carried = (us: number): number => (us > 0 ? (1e6 / us) * usableShare : NaN);
+
+/** What a core of each part would carry, and one that all parts share. */
+function carriedBy(workload: string): Target[] {
+  const cpuUs = (all: Summaries, part: string): number => all.median(full(workload), `${part}CpuUs`) ?? NaN;
+  const line = (of: string, us: (all: Summaries) => number): Target => ({
+    ...{ title: `${workload}: a core of ${of} carries`, unit: 'events/s' },
+    of: (all) => carried(us(all)),
+  });
+  return [
+    ...Object.entries(parts).map(([part, title]) => line(title, (all) => cpuUs(all, part))),
+    line('all of them', (all) => Object.keys(parts).reduce((sum, part) => sum + cpuUs(all, part), 0)),
+  ];
+}
+
 /** Measures one workload on stacks of its own, since its configuration and its users are its own. */
-function measure(bench: Bench<Names>, { name, configFile, before, requests }: Workload): Promise<void> {
+function measure(bench: Bench<Names>, { name, config, before, requests }: Workload): Promise<void> {
   return withStacks(bench, async (stacks) => {
     const servers = [];
-    for (const stack of stacks) servers.push(await stack.serve(configFile === undefined ? {} : { env: { CONFIG: configFile } }));
+    for (const stack of stacks) servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
     if (before) {
       bench.print(`${name}: creating ${bench.option('users')} users`);
       const filling = { events: bench.option('users'), signal: bench.signal };
@@ -35,6 +58,22 @@ function measure(bench: Bench<Names>, { name, configFile, before, requests }: Wo
   });
 }
 
+/** Writes the text of a configuration to the folder of a stack, and returns its file. */
+async function written({ folder }: Stack, config: string): Promise<string> {
+  const file = join(folder, 'benchmark.yaml');
+  await writeFile(file, config);
+  return file;
+}
+
+/** The workloads that this run was given. */
+function chosen(bench: Bench<Names>): Workload[] {
+  const options = { users: bench.option('users'), ratePerS: bench.option('rate') };
+  const [file, only] = [bench.word('config'), bench.word('workload')];
+  if (file !== undefined && only !== undefined) throw new Error('--config has a workload of its own: leave --workload out.');
+  if (file !== undefined) return [workloadOf(file, options)];
+  return Object.entries(workloads).flatMap(([name, workload]) => ((only ?? name) === name ? [workload(options)] : []));
+}
+
 export const track = defineKind({
   name: 'track',
   summary: 'events a second over HTTP, in turn with a bare server that does no work of its own',
@@ -43,9 +82,12 @@ export const track = defineKind({
     seconds: { text: 'length of a round', value: 6, tiny: 0.3 },
     connections: { text: 'connections that send at the same time', value: 64, tiny: 8 },
     rate: { text: 'events a second of the fixed rate', value: 300, tiny: 50 },
-    users: { text: 'users who exist before, of wide and sessions', value: 100_000, tiny: 2_000 },
+    users: { text: 'users who exist before, of all but study', value: 100_000, tiny: 2_000 },
   },
-  choices: { workload: { text: 'the only workload; all of them without it', of: Object.keys(workloads) } },
+  words: {
+    workload: { text: 'the only workload; all of them without it', of: Object.keys(workloads) },
+    config: { text: 'a configuration file, which the traffic is made from in place of the workloads' },
+  },
   figures: [...httpFigures, ...writtenFigures],
   targets: [
     { title: 'study: events/s ÷ bare server', unit: '', atLeast: 0.45, of: (all) => all.ratio(full('study'), 'ratePerS', 'floor') },
@@ -60,14 +102,13 @@ export const track = defineKind({
       of: (all) => all.ratio(full('study'), 'ratePerS', 'theirs'),
     },
     { title: 'study: p99 of events at half load', unit: 'ms', atMost: 10, of: (all) => all.median(half('study'), 'p99Ms') },
-    ...['wide', 'sessions'].map((name) => ({
+    ...['wide', 'sessions', ownWorkload].map((name) => ({
       ...{ title: `${name}: events/s ÷ bare server`, unit: '' },
       of: (all: Summaries) => all.ratio(full(name), 'ratePerS', 'floor'),
     })),
+    ...[...Object.keys(workloads), ownWorkload].flatMap(carriedBy),
   ],
   run: async (bench) => {
-    const options = { users: bench.option('users'), ratePerS: bench.option('rate') };
-    const chosen = bench.choice('workload');
-    for (const [name, workload] of Object.entries(workloads)) if ((chosen ?? name) === name) await measure(bench, workload(options));
+    for (const workload of chosen(bench)) await measure(bench, workload);
   },
 });

@@ -90,7 +90,7 @@ function groupsOf(figures: readonly Figure[]): Group[] {
 function section(kind: KindResult, before: KindResult | undefined): string {
   const charts = groupsOf(kind.figures).flatMap((group) => chartOf(group, kind.cases, before?.cases ?? []));
   const rounds = Math.max(...kind.cases.map((one) => one.rounds));
-  const given = Object.entries(kind.options).map(([name, value]) => `<code>--${name} ${value}</code>`);
+  const given = Object.entries(kind.options).map(([name, value]) => `<code>--${name} ${escapeHtml(String(value))}</code>`);
   return `<h2 id="${kind.name}">${kind.name}</h2>
 <p>${escapeHtml(kind.summary)}. ${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${number(kind.seconds, 0)} s, ${given.join(' ')}</p>
 ${legend(kind, before !== undefined)}${charts.join('\n')}

@@ -12,7 +12,7 @@ export interface Figure {
   readonly part?: { readonly of: string; readonly colour: string } | undefined;
 }
 
-/** Options of a run by their names: numbers, and words that were chosen. */
+/** Options of a run by their names: numbers, and the words that it was given. */
 export type Values = Readonly<Record<string, number | string>>;
 
 /** What a whole run has in common. */
@@ -61,8 +61,8 @@ export class Bench<Name extends string = string> {
     return value;
   }
 
-  /** The word that this run was given for a choice. */
-  choice(name: string): string | undefined {
+  /** A word that this run was given. */
+  word(name: string): string | undefined {
     const value = this.values[name];
     return value === undefined ? undefined : String(value);
   }

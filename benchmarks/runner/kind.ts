@@ -9,10 +9,11 @@ interface Option {
   readonly tiny: number;
 }
 
-/** One of several words that a run may be given; without one, it does all. */
-interface Choice {
+/** A text that a run may be given. */
+interface Word {
   readonly text: string;
-  readonly of: readonly string[];
+  /** What it can be; anything without it. */
+  readonly of?: readonly string[];
 }
 
 /** A figure that a kind is to reach; without a limit, one that is worth a line. */
@@ -30,7 +31,7 @@ export interface Kind<Name extends string = string> {
   readonly name: string;
   readonly summary: string;
   readonly options: Readonly<Record<Name, Option>>;
-  readonly choices?: Readonly<Record<string, Choice>>;
+  readonly words?: Readonly<Record<string, Word>>;
   readonly figures: readonly Figure[];
   readonly targets: readonly Target[];
   /** Measures all cases by `bench.rounds`. Throws when something can't be measured. */

@@ -1,12 +1,15 @@
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { load, type LoadResult } from '../../benchmarks/load/load.js';
 import { Pace } from '../../benchmarks/load/pace.js';
 import { inTurn as usersInTurn, sessions, trafficEvents, trafficOf, usersPresent } from '../../benchmarks/load/traffic.js';
-import { workloads } from '../../benchmarks/load/workloads.js';
+import { workloadOf, workloads } from '../../benchmarks/load/workloads.js';
 import { Summaries, summarize, type Round } from '../../benchmarks/measure/summary.js';
 import { inTurn } from '../../benchmarks/measure/turns.js';
 import { reportPage } from '../../benchmarks/report/page.js';
@@ -146,6 +149,22 @@ streaks: { enabled: true, metrics: [{ metricKey: far, threshold: 250 }] }
       const [first = 0] = breaks;
       const whole = times.filter((time) => time >= first && time < (breaks[1] ?? Infinity));
       if (breaks.length === 2) expect(whole).to.have.lengthOf(20);
+    }
+  });
+
+  it('of a file has every user send, and no webhooks', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'laurel-test-'));
+    try {
+      const file = join(folder, 'test.yaml');
+      const webhooks = 'webhooks: [{ key: w, name: W, url: https://example.com/w, events: [achievement.completed] }]';
+      await writeFile(file, `${config}${webhooks}`);
+      const own = workloadOf(file, { users: 20, ratePerS: 1 });
+      const sent = readConfigFile(own.config ?? '', 'sent.yaml');
+      expect([sent.webhooks, sent.metrics.length, sent.pointsSystems.length]).to.deep.equal([[], 3, 1]);
+      const next = own.before?.();
+      expect(Array.from({ length: 20 }, () => next?.().user.id)).to.include.members(['user-1', 'user-20']);
+    } finally {
+      await rm(folder, { recursive: true });
     }
   });
 
