@@ -44,15 +44,17 @@ const program = new Command('bench')
 function addKind(kind: Kind): void {
   const command = program.command(kind.name).description(kind.summary);
   for (const [name, { text, value }] of Object.entries(kind.options)) command.option(`--${name} <number>`, text, count, value);
-  const words = Object.entries(kind.words ?? {});
-  for (const [name, { text, of }] of words) {
+  const words = Object.entries(kind.words ?? {}).map(([name, { text, of }]) => {
     const option = new Option(`--${name} <${name}>`, text);
     command.addOption(of ? option.choices(of) : option);
-  }
+    return { name, attribute: option.attributeName() };
+  });
   command.action(
     doing((options: OptionValues) => {
       const numbers = Object.keys(kind.options).map((name): [string, number] => [name, Number(options[name])]);
-      const given = words.flatMap(([name]): [string, string][] => (options[name] === undefined ? [] : [[name, String(options[name])]]));
+      const given = words.flatMap(({ name, attribute }): [string, string][] =>
+        options[attribute] === undefined ? [] : [[name, String(options[attribute])]],
+      );
       const values = Object.fromEntries<number | string>([...numbers, ...given]);
       return runAndReport([{ kind, values }], { ...program.opts<ReportOptions>(), ...tools });
     }),

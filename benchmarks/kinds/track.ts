@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fill } from '../load/fill.js';
+import { fill, fillService } from '../load/fill.js';
 import { ownWorkload, workloadOf, workloads, type Workload } from '../load/workloads.js';
 import type { Summaries } from '../measure/summary.js';
 import type { Bench } from '../runner/bench.js';
 import { defineKind, type Target } from '../runner/kind.js';
+import { sampleConfig } from '../servers/laurel.js';
+import { inOwnTenant, type RunningService } from '../servers/running-service.js';
 import { httpFigures, HttpSides, writtenFigures } from '../servers/subject.js';
 import { withStacks, type Stack } from '../servers/stack.js';
 import { reportedMs } from '../servers/written.js';
@@ -37,25 +40,46 @@ function carriedBy(workload: string): Target[] {
 }
 
 /** Measures one workload on stacks of its own, since its configuration and its users are its own. */
-function measure(bench: Bench<Names>, { name, config, before, requests }: Workload): Promise<void> {
+function measure(bench: Bench<Names>, { name, users, config, before, requests }: Workload): Promise<void> {
   return withStacks(bench, async (stacks) => {
     const servers = [];
     for (const stack of stacks) servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
     if (before) {
-      bench.print(`${name}: creating ${bench.option('users')} users`);
-      const filling = { events: bench.option('users'), signal: bench.signal };
+      bench.print(`${name}: creating ${users} users`);
+      const filling = { events: users, signal: bench.signal };
       for (const [no, stack] of stacks.entries()) await fill(stack, { ...filling, url: servers[no]?.readyText ?? '', next: before() });
     }
-    const sides = await HttpSides.start(bench, stacks, servers);
-    const loading = { connections: bench.option('connections'), seconds: bench.option('seconds') };
-    const how = { rounds: bench.option('rounds'), warmUps: bench.isTiny ? 0 : 1 };
-    const ofCase = (of: string, keys: string) => ({ name: of, requests: () => requests(keys), floorRequests: () => requests(keys) });
-    await bench.rounds(sides.stands(ofCase(full(name), 'full'), { ...loading, writtenAfterMs: bench.isTiny ? 0 : reportedMs }), how);
-    const halfRate = (side: string): number => bench.median(full(name), side, 'ratePerS') / 2;
-    await bench.rounds(sides.stands(ofCase(half(name), 'half'), loading, halfRate), { rounds: how.rounds });
-    const rate = (): number => bench.option('rate');
-    await bench.rounds(sides.stands(ofCase(fixed(name), 'fixed'), loading, rate), { rounds: how.rounds });
+    await measureCases(bench, await HttpSides.start(bench, stacks, servers), { name, requests });
   });
+}
+
+/** Measures one workload on a running service, in a tenant of its own. There is no floor, and its CPU is not known. */
+function measureService(bench: Bench<Names>, service: RunningService, { name, users, config, before, requests }: Workload): Promise<void> {
+  const { signal, print } = bench;
+  const options = {
+    ...{ config: config ?? readFileSync(sampleConfig, 'utf8'), signal, print },
+    users: Array.from({ length: users }, (_, no) => `user-${no + 1}`),
+  };
+  return inOwnTenant(service, options, async (subject) => {
+    if (before) {
+      print(`${name}: creating ${users} users`);
+      await fillService(subject, { events: users, next: before(), signal });
+      await subject.settle();
+    }
+    await measureCases(bench, HttpSides.alone(bench, subject), { name, requests });
+  });
+}
+
+/** At full load, at half of what that gave, and at the fixed rate. */
+async function measureCases(bench: Bench<Names>, sides: HttpSides, { name, requests }: Pick<Workload, 'name' | 'requests'>): Promise<void> {
+  const loading = { connections: bench.option('connections'), seconds: bench.option('seconds') };
+  const how = { rounds: bench.option('rounds'), warmUps: bench.isTiny ? 0 : 1 };
+  const ofCase = (of: string, keys: string) => ({ name: of, requests: () => requests(keys), floorRequests: () => requests(keys) });
+  await bench.rounds(sides.stands(ofCase(full(name), 'full'), { ...loading, writtenAfterMs: bench.isTiny ? 0 : reportedMs }), how);
+  const halfRate = (side: string): number => bench.median(full(name), side, 'ratePerS') / 2;
+  await bench.rounds(sides.stands(ofCase(half(name), 'half'), loading, halfRate), { rounds: how.rounds });
+  const rate = (): number => bench.option('rate');
+  await bench.rounds(sides.stands(ofCase(fixed(name), 'fixed'), loading, rate), { rounds: how.rounds });
 }
 
 /** Writes the text of a configuration to the folder of a stack, and returns its file. */
@@ -74,6 +98,15 @@ function chosen(bench: Bench<Names>): Workload[] {
   return Object.entries(workloads).flatMap(([name, workload]) => ((only ?? name) === name ? [workload(options)] : []));
 }
 
+/** The running service that this run was given. */
+function serviceOf(bench: Bench<Names>): RunningService | undefined {
+  const [url, apiKey] = [bench.word('url'), bench.word('api-key')];
+  if (url === undefined && apiKey === undefined) return undefined;
+  if (url === undefined || apiKey === undefined) throw new Error('--url and --api-key need each other.');
+  if (bench.against !== undefined) throw new Error('--against starts servers of its own: leave it out with --url.');
+  return { url: url.replace(/\/+$/, ''), apiKey };
+}
+
 export const track = defineKind({
   name: 'track',
   summary: 'events a second over HTTP, in turn with a bare server that does no work of its own',
@@ -87,6 +120,8 @@ export const track = defineKind({
   words: {
     workload: { text: 'the only workload; all of them without it', of: Object.keys(workloads) },
     config: { text: 'a configuration file, which the traffic is made from in place of the workloads' },
+    url: { text: 'the address of a service that runs, which is measured in a tenant made for it' },
+    'api-key': { text: 'with --url: an admin key of its account', isSecret: true },
   },
   figures: [...httpFigures, ...writtenFigures],
   targets: [
@@ -109,6 +144,7 @@ export const track = defineKind({
     ...[...Object.keys(workloads), ownWorkload].flatMap(carriedBy),
   ],
   run: async (bench) => {
-    for (const workload of chosen(bench)) await measure(bench, workload);
+    const service = serviceOf(bench);
+    for (const workload of chosen(bench)) await (service ? measureService(bench, service, workload) : measure(bench, workload));
   },
 });

@@ -1,6 +1,6 @@
 import type { LoadRequest } from './load.js';
 
-const usualUsers = 1_000;
+export const usualUsers = 1_000;
 const maxValue = 5;
 const metric = 'flashcards-viewed';
 

@@ -13,6 +13,8 @@ export interface LoadRequest {
 export interface LoadOptions {
   readonly url: string;
   readonly apiKey: string;
+  /** The tenant of the requests; the default tenant without it. */
+  readonly tenant?: string | undefined;
   readonly connections: number;
   readonly seconds: number;
   readonly next: () => LoadRequest;
@@ -65,7 +67,8 @@ class Load {
 
   constructor(options: LoadOptions) {
     this.options = options;
-    this.headers = ['content-type', 'application/json', 'x-api-key', options.apiKey];
+    const { apiKey, tenant } = options;
+    this.headers = ['content-type', 'application/json', 'x-api-key', apiKey, ...(tenant === undefined ? [] : ['tenant-id', tenant])];
     const timeouts = { headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
     this.clients = Array.from({ length: options.connections }, () => new Client(options.url, timeouts));
   }

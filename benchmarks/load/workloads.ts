@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { readConfigFile } from '../../src/config/file/file.js';
-import { eventSequence, seed, single, type Event } from './events.js';
+import { eventSequence, seed, single, usualUsers, type Event } from './events.js';
 import type { LoadRequest } from './load.js';
 import { drawn, inTurn, sessions, trafficEvents, trafficOf, usersPresent, type Senders } from './traffic.js';
 
@@ -20,6 +20,8 @@ export interface WorkloadOptions {
 /** What `bench track` sends. */
 export interface Workload {
   readonly name: string;
+  /** Its users are `user-1` to `user-<users>`. */
+  readonly users: number;
   /** The text of the configuration file; the sample configuration without one. */
   readonly config?: string;
   /** An event of each user who exists before; without it, users come with their events. */
@@ -28,14 +30,14 @@ export interface Workload {
   readonly requests: (name: string) => () => LoadRequest;
 }
 
-const study: Workload = { name: 'study', requests: (name) => eventSequence(seed, { name }) };
+const study: Workload = { name: 'study', users: usualUsers, requests: (name) => eventSequence(seed, { name }) };
 
 /** Events on a configuration of users who exist before. Throws with the problems of the file. */
 function ofConfig(name: string, file: string, { users }: WorkloadOptions, senders: () => Senders): Workload {
   const config = readFileSync(file, 'utf8');
   const traffic = trafficOf(readConfigFile(config, file));
   return {
-    ...{ name, config },
+    ...{ name, users, config },
     before: () => trafficEvents(traffic, { name: 'before', seed, senders: inTurn(users) }),
     requests: (keys) => single(trafficEvents(traffic, { name: keys, seed, senders: senders() })),
   };

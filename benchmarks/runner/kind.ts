@@ -14,6 +14,8 @@ interface Word {
   readonly text: string;
   /** What it can be; anything without it. */
   readonly of?: readonly string[];
+  /** Whether it is kept out of the files of the run. */
+  readonly isSecret?: boolean;
 }
 
 /** A figure that a kind is to reach; without a limit, one that is worth a line. */

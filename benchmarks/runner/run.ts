@@ -9,6 +9,10 @@ export function valuesOf({ options }: Kind, isTiny: boolean): Record<string, num
   return Object.fromEntries(Object.entries(options).map(([name, { value, tiny }]) => [name, isTiny ? tiny : value]));
 }
 
+/** The options of a run without its secrets. */
+const shownValues = ({ words = {} }: Kind, values: Values): Record<string, number | string> =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => words[name]?.isSecret !== true));
+
 /** Runs one kind, prints its rounds and its summary, and returns both. Throws when it can't be measured. */
 export async function runKind(kind: Kind, values: Values, tools: RunTools): Promise<KindResult> {
   tools.print(`\n== ${kind.name}: ${kind.summary}`);
@@ -21,7 +25,7 @@ export async function runKind(kind: Kind, values: Values, tools: RunTools): Prom
   if (!tools.isTiny) for (const line of [...summaryTable(cases, kind.figures), ...targetTable(targets)]) tools.print(line);
   if (bench.failures > 0) tools.print(`Requests without a 2xx: ${bench.failures}`);
   return {
-    ...{ name: kind.name, summary: kind.summary, options: values, seconds: (performance.now() - startedMs) / 1_000 },
+    ...{ name: kind.name, summary: kind.summary, options: shownValues(kind, values), seconds: (performance.now() - startedMs) / 1_000 },
     ...{ figures: [...kind.figures], rounds: bench.measured, cases, targets, failures: bench.failures },
   };
 }

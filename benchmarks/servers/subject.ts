@@ -44,9 +44,14 @@ export interface Loading extends Pick<LoadOptions, 'connections' | 'seconds' | '
 type Cpu = Readonly<Record<string, number>>;
 
 /** A server that rounds load, and what it takes of the machine. */
-interface Subject {
+export interface Subject {
   readonly side: string;
-  readonly server: RunningProcess;
+  readonly url: string;
+  readonly apiKey: string;
+  /** The default tenant without it. */
+  readonly tenant?: string;
+  /** The end of what the server has printed. */
+  readonly output?: () => string;
   /** Resolves when the work of the round is done. */
   readonly settle: () => Promise<unknown>;
   readonly cpu: () => Promise<Cpu>;
@@ -67,10 +72,12 @@ const pidOf = ({ child }: RunningProcess): number => {
   return child.pid;
 };
 
+const addressOf = ({ readyText, output }: RunningProcess): Pick<Subject, 'url' | 'apiKey' | 'output'> => ({ url: readyText, apiKey, output });
+
 /** Laurel on its stack. Its CPU counts until the write-behind has committed everything. */
 export function laurelSubject(stack: Stack, server: RunningProcess, signal: AbortSignal): Subject {
   return {
-    ...{ side: stack.side, server, postgresUrl: stack.postgresUrl },
+    ...{ side: stack.side, ...addressOf(server), postgresUrl: stack.postgresUrl },
     settle: () => untilDrained(stack.redis, signal),
     cpu: async () => ({
       ...serviceCpuS(pidOf(server)),
@@ -82,7 +89,7 @@ export function laurelSubject(stack: Stack, server: RunningProcess, signal: Abor
 /** The bare server on the Redis of a stack. */
 function bareSubject({ server }: BareServer, { redis }: Stack): Subject {
   return {
-    ...{ side: 'floor', server },
+    ...{ side: 'floor', ...addressOf(server) },
     settle: () => Promise.resolve(),
     cpu: async () => ({ ...serviceCpuS(pidOf(server)), redis: await redisCpuS(redis), load: ownCpuS() }),
   };
@@ -95,13 +102,13 @@ export interface Measured {
 
 /** Loads a subject for a round. */
 export async function measureSubject(
-  { server, settle, cpu, postgresUrl }: Subject,
+  { url, apiKey: key, tenant, settle, cpu, postgresUrl }: Subject,
   { writtenAfterMs, ...loading }: Loading,
   signal: AbortSignal,
 ): Promise<Measured> {
   const written = writtenAfterMs === undefined || postgresUrl === undefined ? undefined : await countWritten(postgresUrl);
   const before = await cpu();
-  const result = await load({ ...loading, url: server.readyText, apiKey, signal });
+  const result = await load({ ...loading, url, apiKey: key, tenant, signal });
   await settle();
   const after = await cpu();
   const { ratePerS, p50Ms, p99Ms, answered } = result;
@@ -141,10 +148,10 @@ export interface HttpCase {
 export class HttpSides {
   private readonly bench: Bench;
   private readonly subjects: readonly Subject[];
-  private readonly bare: BareServer;
+  private readonly bare: BareServer | undefined;
   private answerBytes = 0;
 
-  private constructor(bench: Bench, subjects: readonly Subject[], bare: BareServer) {
+  private constructor(bench: Bench, subjects: readonly Subject[], bare?: BareServer) {
     this.bench = bench;
     this.subjects = subjects;
     this.bare = bare;
@@ -162,6 +169,11 @@ export class HttpSides {
     return new HttpSides(bench, [...laurels, bareSubject(bare, first)], bare);
   }
 
+  /** A running service alone. */
+  static alone(bench: Bench, subject: Subject): HttpSides {
+    return new HttpSides(bench, [subject]);
+  }
+
   /** The sides of a case, for `bench.rounds`. `rateOf` gives the requests a second of a side; without it, it gets as many as it takes. */
   stands({ name, requests, floorRequests }: HttpCase, loading: Omit<Loading, 'next'>, rateOf?: (side: string) => number): Stand<Figures>[] {
     return this.subjects.map((subject) => {
@@ -175,10 +187,10 @@ export class HttpSides {
 
   /** The bare server answers with as many bytes as Laurel did in the round before, on average. */
   private async measure(subject: Subject, loading: Loading): Promise<Figures> {
-    if (subject.side === 'floor') await this.bare.answer(this.answerBytes);
+    if (subject.side === 'floor') await this.bare?.answer(this.answerBytes);
     const { result, figures } = await measureSubject(subject, loading, this.bench.signal);
     if (subject.side === 'ours') this.answerBytes = result.answerBytes;
-    if (result.failed > 0) this.bench.print(`The last output of ${subject.side}:\n${lastLines(subject.server.output())}`);
+    if (result.failed > 0 && subject.output) this.bench.print(`The last output of ${subject.side}:\n${lastLines(subject.output())}`);
     this.bench.fail(result.failed);
     return figures;
   }
