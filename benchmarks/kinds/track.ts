@@ -7,8 +7,9 @@ import type { Summaries } from '../measure/summary.js';
 import type { Bench } from '../runner/bench.js';
 import { defineKind, type Target } from '../runner/kind.js';
 import { sampleConfig } from '../servers/laurel.js';
+import { withPlain } from '../servers/plain.js';
 import { inOwnTenant, type RunningService } from '../servers/running-service.js';
-import { httpFigures, HttpSides, writtenFigures } from '../servers/subject.js';
+import { httpFigures, HttpSides, plainSide, writtenFigures, type Subject } from '../servers/subject.js';
 import { withStacks, type Stack } from '../servers/stack.js';
 import { reportedMs } from '../servers/written.js';
 
@@ -40,17 +41,26 @@ function carriedBy(workload: string): Target[] {
 }
 
 /** Measures one workload on stacks of its own, since its configuration and its users are its own. */
-function measure(bench: Bench<Names>, { name, users, config, before, requests }: Workload): Promise<void> {
-  return withStacks(bench, async (stacks) => {
-    const servers = [];
-    for (const stack of stacks) servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
-    if (before) {
-      bench.print(`${name}: creating ${users} users`);
-      const filling = { events: users, signal: bench.signal };
-      for (const [no, stack] of stacks.entries()) await fill(stack, { ...filling, url: servers[no]?.readyText ?? '', next: before() });
-    }
-    await measureCases(bench, await HttpSides.start(bench, stacks, servers), { name, requests });
-  });
+function measure(bench: Bench<Names>, workload: Workload): Promise<void> {
+  return withStacks(bench, (stacks) =>
+    workload.isWide
+      ? withPlain(bench.signal, (plain) => measureBeside(bench, stacks, workload, [plain]))
+      : measureBeside(bench, stacks, workload, []),
+  );
+}
+
+/** Measures one workload on stacks, in turn with the floor and others. */
+async function measureBeside(bench: Bench<Names>, stacks: readonly Stack[], workload: Workload, others: readonly Subject[]): Promise<void> {
+  const { name, users, config, before } = workload;
+  const servers = [];
+  for (const stack of stacks) servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
+  if (before) {
+    bench.print(`${name}: creating ${users} users`);
+    const filling = { events: users, signal: bench.signal };
+    for (const [no, stack] of stacks.entries()) await fill(stack, { ...filling, url: servers[no]?.readyText ?? '', next: before() });
+    for (const other of others) await fillService(other, { ...filling, next: before() });
+  }
+  await measureCases(bench, await HttpSides.start(bench, stacks, servers, others), workload);
 }
 
 /** Measures one workload on a running service, in a tenant of its own. There is no floor, and its CPU is not known. */
@@ -115,7 +125,7 @@ export const track = defineKind({
     seconds: { text: 'length of a round', value: 6, tiny: 0.3 },
     connections: { text: 'connections that send at the same time', value: 64, tiny: 8 },
     rate: { text: 'events a second of the fixed rate', value: 300, tiny: 50 },
-    users: { text: 'users who exist before, of all but study', value: 100_000, tiny: 2_000 },
+    users: { text: 'users who exist before, of all but study', value: 100_000, tiny: 1_000 },
   },
   words: {
     workload: { text: 'the only workload; all of them without it', of: Object.keys(workloads) },
@@ -140,6 +150,10 @@ export const track = defineKind({
     ...['wide', 'sessions', ownWorkload].map((name) => ({
       ...{ title: `${name}: events/s ÷ bare server`, unit: '' },
       of: (all: Summaries) => all.ratio(full(name), 'ratePerS', 'floor'),
+    })),
+    ...['wide', 'sessions'].map((name) => ({
+      ...{ title: `${name}: events/s ÷ plain SQL`, unit: '' },
+      of: (all: Summaries) => all.ratio(full(name), 'ratePerS', plainSide),
     })),
     ...[...Object.keys(workloads), ownWorkload].flatMap(carriedBy),
   ],

@@ -26,6 +26,8 @@ export interface Workload {
   readonly config?: string;
   /** An event of each user who exists before; without it, users come with their events. */
   readonly before?: () => () => Event;
+  /** Whether the configuration is wide.yaml, which has been written in plain SQL too. */
+  readonly isWide?: boolean;
   /** Events. `name` begins their idempotency keys. */
   readonly requests: (name: string) => () => LoadRequest;
 }
@@ -56,9 +58,12 @@ export function workloadOf(file: string, options: WorkloadOptions): Workload {
 /** The workloads by their names. */
 export const workloads: Readonly<Record<string, (options: WorkloadOptions) => Workload>> = {
   study: () => study,
-  wide: (options) => ofConfig('wide', wideFile, options, () => drawn(Math.ceil(options.users * activeShare), seed)),
+  wide: (options) => ({
+    ...ofConfig('wide', wideFile, options, () => drawn(Math.ceil(options.users * activeShare), seed)),
+    isWide: true,
+  }),
   sessions: (options) => {
     const present = Math.min(usersPresent(options.ratePerS), Math.floor(options.users / 2));
-    return ofConfig('sessions', wideFile, options, () => sessions(options.users, present));
+    return { ...ofConfig('sessions', wideFile, options, () => sessions(options.users, present)), isWide: true };
   },
 };

@@ -1,10 +1,10 @@
 /** The style of the report: system fonts, light and dark by the reader's setting, and a colour for each side and part of the system. */
 export const style = `
 :root { color-scheme: light dark; --back: #fff; --text: #1b1f24; --soft: #59636e; --line: #d8dee4; --card: #f6f8fa;
-  --ours: #2563c9; --theirs: #c2571a; --floor: #8b949e; --met: #1a7f37; --missed: #cf222e;
+  --ours: #2563c9; --theirs: #c2571a; --floor: #8b949e; --plain-postgres: #2a8c82; --met: #1a7f37; --missed: #cf222e;
   --api: #2563c9; --worker: #8250df; --supervisor: #bf3989; --redis: #d1442f; --postgres: #2a8c82; --load: #9aa4af; }
 @media (prefers-color-scheme: dark) { :root { --back: #0d1117; --text: #e6edf3; --soft: #9aa4af; --line: #30363d; --card: #161b22;
-  --ours: #5b9bff; --theirs: #f0883e; --floor: #7d8590; --met: #3fb950; --missed: #ff6b63;
+  --ours: #5b9bff; --theirs: #f0883e; --floor: #7d8590; --plain-postgres: #4cc2b4; --met: #3fb950; --missed: #ff6b63;
   --api: #5b9bff; --worker: #b48cff; --supervisor: #f778ba; --redis: #ff7b66; --postgres: #4cc2b4; --load: #6e7681; } }
 body { margin: 0 auto; max-width: 1040px; padding: 24px 20px 80px; background: var(--back); color: var(--text);
   font: 15px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif; }
@@ -24,7 +24,7 @@ svg .grid { stroke: var(--line); } svg .range { stroke: var(--text); fill: none;
 svg .earlier rect { opacity: 0.45; } svg .earlier text { fill: var(--soft); font-size: 11px; }
 .legend { font-size: 13px; color: var(--soft); margin: 0 0 4px; } .legend span { margin-right: 16px; white-space: nowrap; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 5px; }
-${['ours', 'theirs', 'floor', 'api', 'worker', 'supervisor', 'redis', 'postgres', 'load']
+${['ours', 'theirs', 'floor', 'plain-postgres', 'api', 'worker', 'supervisor', 'redis', 'postgres', 'load']
   .map((name) => `svg .${name} { fill: var(--${name}); } i.${name} { background: var(--${name}); }`)
   .join('\n')}
 `;

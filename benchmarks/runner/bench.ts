@@ -32,7 +32,7 @@ export interface RoundsOptions {
 }
 
 const caseWidth = 34;
-const sideWidth = 7;
+const sideWidth = 14;
 
 /** What a kind measures with: collects its rounds, and prints each as it comes. */
 export class Bench<Name extends string = string> {

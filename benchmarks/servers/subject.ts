@@ -59,6 +59,8 @@ export interface Subject {
   readonly postgresUrl?: string;
 }
 
+/** The side of what a user of Postgres would otherwise write. */
+export const plainSide = 'plain-postgres';
 /** Of a server's output, when a request failed. */
 const shownLines = 10;
 
@@ -92,6 +94,15 @@ function bareSubject({ server }: BareServer, { redis }: Stack): Subject {
     ...{ side: 'floor', ...addressOf(server) },
     settle: () => Promise.resolve(),
     cpu: async () => ({ ...serviceCpuS(pidOf(server)), redis: await redisCpuS(redis), load: ownCpuS() }),
+  };
+}
+
+/** A back end in plain SQL, on a Postgres that is its own. */
+export function plainSubject(server: RunningProcess, postgres: { readonly url: string; readonly pid: number }): Subject {
+  return {
+    ...{ side: plainSide, ...addressOf(server), postgresUrl: postgres.url },
+    settle: () => Promise.resolve(),
+    cpu: () => Promise.resolve({ ...serviceCpuS(pidOf(server)), postgres: serverCpuS(postgres.pid), load: ownCpuS() }),
   };
 }
 
@@ -157,8 +168,13 @@ export class HttpSides {
     this.bare = bare;
   }
 
-  /** Starts the bare server beside services that run. Its CPU and that of the first stack's Redis are the floor's. */
-  static async start(bench: Bench, stacks: readonly Stack[], servers: readonly RunningProcess[]): Promise<HttpSides> {
+  /** Starts the bare server beside services that run, and other subjects. Its CPU and that of the first stack's Redis are the floor's. */
+  static async start(
+    bench: Bench,
+    stacks: readonly Stack[],
+    servers: readonly RunningProcess[],
+    others: readonly Subject[] = [],
+  ): Promise<HttpSides> {
     const [first] = stacks;
     if (!first) throw new Error('There is nothing to measure.');
     const bare = await BareServer.start(first, bench.signal);
@@ -166,7 +182,7 @@ export class HttpSides {
       const server = servers[no];
       return server ? [laurelSubject(stack, server, bench.signal)] : [];
     });
-    return new HttpSides(bench, [...laurels, bareSubject(bare, first)], bare);
+    return new HttpSides(bench, [...laurels, ...others, bareSubject(bare, first)], bare);
   }
 
   /** A running service alone. */
