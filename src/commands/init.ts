@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Print } from '../app/output.js';
 import { laurelFolder, projectConfig, projectSettings, readVariables } from '../app/project.js';
@@ -22,15 +22,17 @@ export interface InitOptions {
 }
 
 /**
- * `laurel init`: writes what a folder needs to run Laurel, and keeps the files that are there; it only adds secrets that .env lacks. Throws an
- * OperatorError, before it writes anything, in Laurel's own folder.
+ * `laurel init`: writes what a folder needs to run Laurel, and keeps the files that are there; it only adds secrets that .env lacks, and names that
+ * .gitignore lacks. Throws an OperatorError, before it writes anything, in Laurel's own folder.
  */
 export function init({ compose, folder, print }: InitOptions): void {
   if (folder === laurelFolder) {
     throw new OperatorError('This is the folder of Laurel itself, which npm start serves. Run laurel init in another one.');
   }
-  const template = readFileSync(join(laurelFolder, 'docker-compose.yml'), 'utf8');
-  const composeText = compose ? composeFile(template, relative(folder, laurelFolder)) : undefined;
+  // A container image has no docker-compose.yml.
+  const composeText = compose
+    ? composeFile(readFileSync(join(laurelFolder, 'docker-compose.yml'), 'utf8'), relative(folder, laurelFolder))
+    : undefined;
   const write = (name: string, text: string): void => {
     const file = join(folder, name);
     const isNew = !existsSync(file);
@@ -40,19 +42,38 @@ export function init({ compose, folder, print }: InitOptions): void {
   write(projectConfig, readFileSync(sampleConfig, 'utf8'));
   const added = addSecrets(join(folder, projectSettings), ['ADMIN_API_KEY', ...(compose ? composeSecrets : [])]);
   print(added.length > 0 ? `${projectSettings} has new secrets: ${added.join(', ')}.` : `${projectSettings} has all secrets and was kept.`);
-  write('.gitignore', ignored.map((name) => `${name}\n`).join(''));
+  print(ignoreFiles(join(folder, '.gitignore')));
   if (composeText !== undefined) write('compose.yaml', composeText);
-  print(`Next: ${compose ? 'docker compose up' : 'npx laurel'}. The key for its API and its dashboard is ADMIN_API_KEY in ${projectSettings}.`);
+  const next = compose ? 'docker compose up' : 'npx laurel';
+  print(`Next: ${next}. The key for its API and its dashboard is ADMIN_API_KEY in ${projectSettings}.`);
 }
 
-/** Adds to a .env file a fresh secret for each variable that it does not set. Returns their names. */
+/** A text with further lines. */
+const withLines = (text: string, lines: readonly string[]): string =>
+  text + (text === '' || text.endsWith('\n') ? '' : '\n') + lines.map((line) => `${line}\n`).join('');
+
+/** Adds to a .gitignore what it does not name: the secrets of .env must not be committed. Returns what to print. */
+function ignoreFiles(file: string): string {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const bare = (name: string): string => name.trim().replace(/^\/|\/$/g, '');
+  const named = text.split('\n').map(bare);
+  const missing = ignored.filter((name) => !named.includes(bare(name)));
+  if (missing.length === 0) return '.gitignore exists and was kept.';
+  writeFileSync(file, withLines(text, missing));
+  return text === '' ? '.gitignore was written.' : `.gitignore has new lines: ${missing.join(', ')}.`;
+}
+
+/** Adds to a .env file a fresh secret for each variable that it does not set; only its owner may read it then. Returns their names. */
 function addSecrets(file: string, variables: readonly string[]): string[] {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : header;
   const set = readVariables(file);
   const missing = variables.filter((name) => !set[name]);
   const secret = (name: string): string => (name === 'ADMIN_API_KEY' ? 'admin.' : '') + randomBytes(24).toString('hex');
-  const end = text === '' || text.endsWith('\n') ? '' : '\n';
-  if (missing.length > 0) writeFileSync(file, text + end + missing.map((name) => `${name}=${secret(name)}\n`).join(''), { mode: 0o600 });
+  if (missing.length === 0) return missing;
+  // Before the secrets are in it.
+  if (existsSync(file)) chmodSync(file, 0o600);
+  const lines = missing.map((name) => `${name}=${secret(name)}`);
+  writeFileSync(file, withLines(text, lines), { mode: 0o600 });
   return missing;
 }
 

@@ -49,14 +49,22 @@ describe("An operator's own folder", () => {
     it('keeps what it had', async () => {
       await write('laurel.yaml', 'metrics: []');
       await write('.env', 'PORT=8080');
+      await write('.gitignore', '/dist\n/node_modules');
       run();
       const [env, printedFirst] = [read('.env'), printed.splice(0)];
       expect(read('laurel.yaml')).to.equal('metrics: []');
       expect(env).to.match(/^PORT=8080\nADMIN_API_KEY=admin\.[0-9a-f]{48}\n$/);
-      expect(printedFirst[0]).to.equal('laurel.yaml exists and was kept.');
+      expect(statSync(join(folder, '.env')).mode & 0o777).to.equal(0o600);
+      expect(read('.gitignore')).to.equal('/dist\n/node_modules\n.env\n.laurel/\n.laurel-demo/\n');
+      expect([printedFirst[0], printedFirst[2]]).to.deep.equal([
+        'laurel.yaml exists and was kept.',
+        '.gitignore has new lines: .env, .laurel/, .laurel-demo/.',
+      ]);
       run();
       expect(read('.env')).to.equal(env);
-      expect(printed[1]).to.equal('.env has all secrets and was kept.');
+      expect(printed.slice(0, 3)).to.deep.equal([
+        ...['laurel.yaml exists and was kept.', '.env has all secrets and was kept.', '.gitignore exists and was kept.'],
+      ]);
     });
 
     it("is not Laurel's own", () => {
