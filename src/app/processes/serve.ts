@@ -57,9 +57,13 @@ export async function serve(roles: Roles, { opening, prepare, watch = false }: S
     return;
   }
   const ended = Promise.race([interrupted, supervisor.failure]);
-  const open = opening ?? (() => Promise.resolve(welcome(started, settings)));
-  const stopWatching = watched === undefined ? undefined : applyWhenSaved(watched, () => supervisor.applyConfig(), print);
-  const signal = await untilEnd(ended, (end) => open(started, end), print)
+  let stopWatching: (() => Promise<void>) | undefined;
+  // Throws when the system has no watch left.
+  const open = async (end: AbortSignal): Promise<readonly string[]> => {
+    if (watched !== undefined) stopWatching = applyWhenSaved(watched, () => supervisor.applyConfig(), print);
+    return opening ? opening(started, end) : welcome(started, settings);
+  };
+  const signal = await untilEnd(ended, open, print)
     .finally(() => stopWatching?.())
     .catch(async (error: unknown) => {
       await supervisor.stop(0);
