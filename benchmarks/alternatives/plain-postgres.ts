@@ -1,4 +1,4 @@
-/** An event as one transaction of plain SQL: what a user of Postgres would otherwise write for benchmarks/load/wide.yaml, by that file's rules. */
+/** An event as one transaction of plain SQL: what a user of Postgres would otherwise write, by the rules of benchmarks/load/wide.yaml. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
@@ -13,9 +13,9 @@ export interface PlainEvent {
   readonly value: number;
   readonly user: {
     readonly id: string;
-    readonly name?: string;
-    readonly tz?: string;
-    readonly attributes?: { readonly plan?: string; readonly city?: string };
+    readonly name?: string | undefined;
+    readonly tz?: string | undefined;
+    readonly attributes?: { readonly plan?: string | undefined; readonly city?: string | undefined } | undefined;
   };
 }
 
@@ -64,12 +64,15 @@ const finish = {
           from unnest($20::text[], $21::integer[], $22::integer[]) as award (trigger, points, total)
     ), achieved as (
       insert into completed_achievements (user_id, key, at) select $1::text, key, $19::timestamptz from unnest($23::text[]) as key
+        on conflict do nothing
     ), week as (
-      insert into week_points (week, user_id, points, reached) select $24::integer, $1::text, $25::integer, $19::timestamptz where $25::integer > 0
+      insert into week_points (week, user_id, points, reached)
+        select $24::integer, $1::text, $25::integer, $19::timestamptz where $25::integer > 0
         on conflict (week, user_id) do update set points = week_points.points + excluded.points, reached = excluded.reached
         returning points
     ), city as (
-      insert into city_totals (user_id, city, total, reached) select $1::text, $6::text, $7::double precision, $19::timestamptz where $6::text is not null
+      insert into city_totals (user_id, city, total, reached)
+        select $1::text, $6::text, $7::double precision, $19::timestamptz where $6::text is not null
         on conflict (user_id) do update set city = excluded.city, total = excluded.total, reached = excluded.reached
         returning total
     )
@@ -101,7 +104,12 @@ interface Profile {
   readonly city: string | null;
 }
 
-type Begun = UserState & Profile & { readonly eventId: string; readonly today: number; readonly isKnown: boolean; readonly revision: number };
+interface Begun extends UserState, Profile {
+  readonly eventId: string;
+  readonly today: number;
+  readonly isKnown: boolean;
+  readonly revision: number;
+}
 
 interface Ranks {
   readonly weekRank: number | null;
@@ -198,7 +206,10 @@ interface Counted {
 }
 
 /** The body of a response: what the event has changed. */
-function response({ metric, idempotencyKey }: PlainEvent, { eventId, at, before, outcome: { after, awards, completed }, ranks }: Counted): object {
+function response(
+  { metric, idempotencyKey }: PlainEvent,
+  { eventId, at, before, outcome: { after, awards, completed }, ranks }: Counted,
+): object {
   const date = at.toISOString();
   const level = levelOf(after.points);
   const xp = {
@@ -212,7 +223,10 @@ function response({ metric, idempotencyKey }: PlainEvent, { eventId, at, before,
   ] as const;
   return {
     ...{ eventId, metricId: metric, total: after.total, achievements: completed.map((key) => ({ key, achievedAt: date })) },
-    currentStreak: { length: after.streak, frequency: 'daily', extended: after.streakDay === after.day && after.streak > 0, freezes: after.freezes },
+    currentStreak: {
+      ...{ length: after.streak, frequency: 'daily', freezes: after.freezes },
+      extended: after.streakDay === after.day && after.streak > 0,
+    },
     points: awards.length > 0 ? { xp } : {},
     leaderboards: Object.fromEntries(places.flatMap(([key, rank]) => (rank === null ? [] : [[key, { key, rank }]]))),
     ...(idempotencyKey !== null && { idempotencyKey }),

@@ -53,7 +53,9 @@ function measure(bench: Bench<Names>, workload: Workload): Promise<void> {
 async function measureBeside(bench: Bench<Names>, stacks: readonly Stack[], workload: Workload, others: readonly Subject[]): Promise<void> {
   const { name, users, config, before } = workload;
   const servers = [];
-  for (const stack of stacks) servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
+  for (const stack of stacks) {
+    servers.push(await stack.serve(config === undefined ? {} : { env: { CONFIG: await written(stack, config) } }));
+  }
   if (before) {
     bench.print(`${name}: creating ${users} users`);
     const filling = { events: users, signal: bench.signal };

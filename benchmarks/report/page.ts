@@ -97,7 +97,10 @@ ${legend(kind, before !== undefined)}${charts.join('\n')}
 <details><summary>Figures</summary><div class="wide"><table>${figureRows(kind, before).join('')}</table></div></details>`;
 }
 
-const sideNames: Readonly<Record<string, string>> = { ours: 'this checkout', theirs: 'the other checkout', floor: 'the floor', 'plain-postgres': 'plain SQL' };
+const sideNames: Readonly<Record<string, string>> = {
+  ...{ ours: 'this checkout', theirs: 'the other checkout', floor: 'the floor' },
+  'plain-postgres': 'plain SQL',
+};
 
 function legend({ cases, figures }: KindResult, hasEarlier: boolean): string {
   const sides = [...new Set(cases.flatMap((one) => Object.keys(one.sides)))];
