@@ -30,11 +30,13 @@ export async function fill({ redis }: Stack, { url, events, sequence, next: own,
 }
 
 /** Sends events in batches to a service of an operator's. Throws when a batch gets another status than a 2xx. */
-export const fillService = (to: Addressee, { events, next, signal }: { events: number; next: () => Event; signal: AbortSignal }): Promise<void> =>
-  sendBatches({ ...to, events, next: inBatches(next, batchEvents), signal });
+export const fillService = (
+  to: Addressee,
+  { events, next, signal }: { events: number; next: () => Event; signal: AbortSignal },
+): Promise<void> => sendBatches({ ...to, events, next: inBatches(next, batchEvents), signal });
 
 /** Where batches are sent. */
-export interface Addressee {
+interface Addressee {
   readonly url: string;
   readonly apiKey: string;
   readonly tenant?: string | undefined;

@@ -74,7 +74,9 @@ const pidOf = ({ child }: RunningProcess): number => {
   return child.pid;
 };
 
-const addressOf = ({ readyText, output }: RunningProcess): Pick<Subject, 'url' | 'apiKey' | 'output'> => ({ url: readyText, apiKey, output });
+const addressOf = ({ readyText, output }: RunningProcess): Pick<Subject, 'url' | 'apiKey' | 'output'> => ({
+  ...{ url: readyText, apiKey, output },
+});
 
 /** Laurel on its stack. Its CPU counts until the write-behind has committed everything. */
 export function laurelSubject(stack: Stack, server: RunningProcess, signal: AbortSignal): Subject {

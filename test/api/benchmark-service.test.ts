@@ -72,7 +72,10 @@ describe('A benchmark of a running service', () => {
     ]);
 
     await create();
-    const applied = await world.request('POST', '/admin/v1/configuration/apply', { body: { file: config }, headers: { 'tenant-id': customer } });
+    const applied = await world.request('POST', '/admin/v1/configuration/apply', {
+      body: { file: config },
+      headers: { 'tenant-id': customer },
+    });
     expect([applied.status, (await send(customer, 'ana')).status]).to.deep.equal([200, 201]);
     const refused = await measured(() => Promise.reject(new Error('It has begun.'))).catch((error: unknown) => error);
     expect(String(refused)).to.include(`The tenant ${customer} of ${world.address} has users: archive it`);
