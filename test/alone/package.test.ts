@@ -80,7 +80,8 @@ describe('The npm package, in an empty folder', () => {
   it('serves a folder that laurel init has made, with its key, and again after a change of laurel.yaml', async () => {
     const { stdout } = await run('npx', ['--no-install', 'laurel', 'init', '--compose'], { cwd: app });
     expect(stdout).to.include('.env has new secrets: ADMIN_API_KEY, REDIS_PASSWORD, POSTGRES_PASSWORD, METRICS_TOKEN.');
-    const mounted = [...(await readFile(join(app, 'compose.yaml'), 'utf8')).matchAll(/- (?:\$\{\w+:-)?(\.\/[^:}]+)\}?:/g)].map(([, path = '']) => path);
+    const composeText = await readFile(join(app, 'compose.yaml'), 'utf8');
+    const mounted = [...composeText.matchAll(/- (?:\$\{\w+:-)?(\.\/[^:}]+)\}?:/g)].map(([, path = '']) => path);
     expect(mounted).to.have.lengthOf(3);
     for (const path of mounted) expect(existsSync(join(app, path)), path).to.equal(true);
     const { ADMIN_API_KEY: key = '' } = parseEnv(await readFile(join(app, '.env'), 'utf8'));

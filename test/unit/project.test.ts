@@ -69,7 +69,10 @@ describe("An operator's own folder", () => {
 
     it("is not Laurel's own", () => {
       expect(laurelFolder).to.equal(root.replace(/\/$/, ''));
-      expect(() => init({ compose: false, folder: laurelFolder, print: () => undefined })).to.throw(OperatorError, 'the folder of Laurel itself');
+      expect(() => init({ compose: false, folder: laurelFolder, print: () => undefined })).to.throw(
+        OperatorError,
+        'the folder of Laurel itself',
+      );
     });
 
     it('has no compose.yaml, and nothing else, without the package in it', () => {
@@ -122,7 +125,7 @@ describe('The compose.yaml of laurel init', () => {
 
   it('runs the installed package as the image of the Dockerfile does, and applies laurel.yaml', () => {
     const dockerfile = readFileSync(join(root, 'Dockerfile'), 'utf8');
-    expect(dockerfile).to.include(`\nFROM ${laurel!.image}\n`);
+    expect(dockerfile).to.include(`\nFROM ${laurel!.image!}\n`);
     const [, command = ''] = /^CMD (\[.*\])$/m.exec(dockerfile)!;
     expect(laurel!.command).to.deep.equal(
       (JSON.parse(command) as string[]).map((part) => part.replace(/^bin\//, 'node_modules/laurel/bin/')),

@@ -35,7 +35,8 @@ export function SignIn({ onSignedIn }: { readonly onSignedIn: () => void }) {
           {isPending ? 'Signing in' : 'Sign in'}
         </button>
         <p class="hint">
-          The first start of Laurel prints a key, unless <code>ADMIN_API_KEY</code> is one. <code>npx laurel keys create</code> creates another.
+          The first start of Laurel prints a key, unless <code>ADMIN_API_KEY</code> is one. <code>npx laurel keys create</code> creates
+          another.
         </p>
       </form>
     </main>
