@@ -650,6 +650,8 @@ alter table deliveries alter column tries set statistics 0;
 create unique index deliveries_by_id on deliveries (id);
 create index deliveries_of_endpoint on deliveries (tenant, endpoint, outbox);
 create index deliveries_failed on deliveries (tenant, endpoint, outbox) where status = 'failed';
+-- For the status of the installation, which is read all the time: what has failed of late, from the index alone.
+create index deliveries_failed_lately on deliveries (finished, tenant, endpoint) where status = 'failed';
 create index deliveries_due on deliveries (tenant, endpoint, next_attempt_at, outbox) where status = 'pending';
 create index deliveries_in_order on deliveries (tenant, endpoint, subject, outbox) where status = 'pending';
 -- Messages to users are listed by channel, type and status.

@@ -26,7 +26,7 @@ import { WebhookAdmin } from '../webhooks/admin.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
 import { feedbackIntake, messageServices, publicServices } from './messages.js';
-import { webhookReceivers } from './settings.js';
+import { builtInFolder, webhookReceivers } from './settings.js';
 
 interface ApiOptions {
   readonly sweeper: Sweeper;
@@ -69,7 +69,11 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     webhooks: new WebhookAdmin(pool, transport),
     ...messageServices(context),
     feedback,
-    status: () => readAccountStatus({ redis, pool, engine, clock, prefix: settings.redisPrefix, knownTenants: account.tenants }),
+    status: () =>
+      readAccountStatus({
+        ...{ redis, pool, engine, clock, prefix: settings.redisPrefix, knownTenants: account.tenants },
+        dataDir: builtInFolder(settings),
+      }),
     forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };
   const { redisPrefix: prefix, rateLimitWindowS: windowS } = settings;

@@ -178,6 +178,10 @@ function nameOf(variable: string): string {
 /** The API processes for a machine with `cores` cores: one is left to the worker, Redis and Postgres. */
 export const defaultApiProcesses = (cores: number): number => Math.min(Math.max(cores - 1, 1), limits.maxApiProcesses);
 
+/** The folder of the built-in stores; null where both stores are elsewhere. */
+export const builtInFolder = ({ redisUrl, databaseUrl, dataDir }: Settings): string | null =>
+  redisUrl === null || databaseUrl === null ? dataDir : null;
+
 /** Where webhooks may be sent. */
 export function webhookReceivers({ webhookOrigins, webhookAllowPrivate }: Settings): WebhookReceivers {
   if (webhookOrigins.length > 0) return webhookOrigins;

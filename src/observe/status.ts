@@ -1,5 +1,6 @@
+import { statfs } from 'node:fs/promises';
 import type pg from 'pg';
-import { defaultTenant, listTenants } from '../access/tenants.js';
+import { defaultTenant, listTenants, savedTestClock } from '../access/tenants.js';
 import { countLetters } from '../ledger/dead-letters.js';
 import { readLag } from '../ledger/lag.js';
 import { loadOffsets } from '../ledger/offsets.js';
@@ -19,10 +20,11 @@ import { redisSentence } from '../redis/failure.js';
 import { bundleLibrary } from '../redis/library.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
 import { postgresError, postgresSentence } from '../postgres/failure.js';
-import { infoFields } from '../redis/server.js';
+import { infoFields, replicaLags } from '../redis/server.js';
 import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
+import { deliveryProblems, minuteOf } from './delivery-problems.js';
 
 interface RedisStatus {
   readonly version: string;
@@ -159,6 +161,29 @@ async function processesOf(pool: pg.Pool): Promise<ProcessStatus[]> {
   return rows;
 }
 
+/** Processes that have lost their Redis, or that a newer epoch has ended: they run and serve nothing. One that has just started is none. */
+async function countLost(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ lost: number }>(
+    `select count(*)::integer as lost
+       from redis_confirmations, lateral (select clock_timestamp() - $1 * interval '1 second' as since) as recent
+      where not is_stopped and confirmed_at <= since and asked_at > since`,
+    [limits.statusConfirmedS],
+  );
+  return rows[0]?.lost ?? 0;
+}
+
+/** Where the test clock stands, if the services run on one that is far from the present. */
+async function movedClock(redis: RedisConnection, pool: pg.Pool, prefix: string): Promise<Date | null> {
+  if ((await savedTestClock(pool)).isOn !== true) return null;
+  const set = await redis.get(partitionPrefix(prefix, defaultTenant) + keyNames.clock);
+  return set !== null && Math.abs(Number(set) - Date.now()) > limits.statusTestClockMs ? new Date(Number(set)) : null;
+}
+
+async function freePercent(folder: string): Promise<number> {
+  const { bavail, blocks } = await statfs(folder);
+  return (bavail / blocks) * 100;
+}
+
 type Named = Pick<TenantStatus, 'id' | 'name'> & { readonly no: number };
 
 interface Committed {
@@ -247,6 +272,8 @@ export interface StatusStores {
   readonly prefix: string;
   /** The tenants that this process knows without Postgres; absent: the default one. */
   readonly knownTenants?: readonly number[];
+  /** The folder of the built-in stores; null where both stores are elsewhere. */
+  readonly dataDir: string | null;
   readonly problems: string[];
 }
 
@@ -268,7 +295,7 @@ export const readerOf =
     });
 
 /** Reads the status from the stores, and changes nothing. A failed read is a problem in the result. */
-export async function readStatus({ redis, pool, prefix, problems: known, knownTenants }: StatusStores): Promise<Status> {
+export async function readStatus({ redis, pool, prefix, problems: known, knownTenants, dataDir }: StatusStores): Promise<Status> {
   const problems = [...known];
   const orProblem = readerOf(problems);
   const servers = redis && Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
@@ -283,6 +310,13 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
   if (!redisState) problems.push(unknownWithoutRedis);
   if (!postgres) problems.push(unknownWithoutPostgres + (knownTenants ? '.' : otherLedgers));
   const processes = postgres && (await orProblem(processesOf(pool), fromPostgres));
+  const conditions: Conditions = {
+    lostProcesses: (postgres && (await orProblem(countLost(pool), fromPostgres))) ?? 0,
+    lateReplicas: fields?.flatMap(replicaLags).filter((lagS) => lagS > limits.statusReplicaLagS).length ?? 0,
+    movedClock: redis && redisState && postgres ? await orProblem(movedClock(redis, pool, prefix), 'Reading the test clock failed') : null,
+    freePercent: dataDir === null ? null : await orProblem(freePercent(dataDir), 'Reading the disk of the data folder failed'),
+  };
+  const deliveries = (postgres && (await orProblem(deliveryProblems(pool), fromPostgres))) ?? [];
   const templates = (postgres && (await orProblem(switchedOffTemplates(pool), fromPostgres))) ?? [];
   const isProxied =
     redis && redisState && (await orProblem(redis.exists(accountPrefix(prefix) + accountKeyNames.untrustedProxy), fromRedis));
@@ -304,7 +338,7 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
     listed: all?.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS) ?? null,
   };
   const off = templates.map((template) => `The template ${template} is switched off: it takes too much to render. Change it.`);
-  return { ...status, problems: [...problems, ...problemsOf(status), ...off] };
+  return { ...status, problems: [...problems, ...problemsOf(status, conditions), ...deliveries, ...off] };
 }
 
 const untrustedProxy =
@@ -317,7 +351,21 @@ const unknownWithoutPostgres =
   'Unknown without Postgres: the processes, the leases, the dead letters, the deliveries, the restores, and whether Redis and Postgres are in sync';
 const otherLedgers = '. The lag of the ledgers is that of the default tenant: the others are unknown too.';
 
-function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'problems'>): string[] {
+const unreached = `has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`;
+
+/** What else can be a problem. */
+interface Conditions {
+  readonly lostProcesses: number;
+  readonly lateReplicas: number;
+  readonly movedClock: Date | null;
+  /** Of the disk of the data folder; null where it is not known. */
+  readonly freePercent: number | null;
+}
+
+/** What is a problem, besides stores that do not respond, deliveries and templates (docs/operations/status.md). */
+function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'problems'>, conditions: Conditions): string[] {
+  const { lostProcesses, lateReplicas, movedClock: movedTo, freePercent: free } = conditions;
+  const misses = (role: string): boolean => processes !== null && !processes.some((one) => one.role.includes(role));
   const count = (is: (tenant: TenantStatus) => boolean): number => (listed ?? []).filter(is).length;
   const outOfSync = count(({ state }) => state === 'out of sync');
   const restoring = count(({ state }) => state === 'restoring');
@@ -325,10 +373,9 @@ function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'p
   const deadLetters = postgres?.deadLetters ?? 0;
   const lost = postgres?.discarded.lost ?? 0;
   const found: readonly (readonly [boolean, string])[] = [
-    [
-      processes !== null && !processes.some(({ role }) => role.includes('worker')),
-      `No worker has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`,
-    ],
+    [misses('worker'), `No worker ${unreached}`],
+    [misses('api'), `No process of the API ${unreached}`],
+    [lostProcesses > 0, `${counted(lostProcesses, 'process', 'processes')} can serve nothing: Redis is away or out of sync.`],
     [outOfSync > 0, `Redis is out of sync for ${counted(outOfSync, 'tenant')}.`],
     [older > 0, `Postgres is older than Redis for ${counted(older, 'tenant')}: docs/operations/backup.md.`],
     [restoring > 0, `The Redis of ${counted(restoring, 'tenant')} is being restored, or its restore was interrupted.`],
@@ -337,6 +384,15 @@ function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'p
     [
       lost > 0,
       `A restore removed ${counted(lost, 'ledger entry', 'ledger entries')} from Redis that Postgres did not have: docs/operations/dead-letters.md.`,
+    ],
+    [
+      lateReplicas > 0,
+      `Redis has ${counted(lateReplicas, 'replica')} more than ${limits.statusReplicaLagS} s behind: a failover now could lose events.`,
+    ],
+    [free !== null && free < limits.statusFreeDiskPercent, `The disk of the data folder has ${Math.floor(free ?? 0)} % left.`],
+    [
+      movedTo !== null,
+      `The test clock stands at ${minuteOf(movedTo ?? new Date(0))}, and that is the time for all users. A service with real users runs without TEST_CLOCK.`,
     ],
   ];
   return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));

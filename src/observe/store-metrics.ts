@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { Gauge, type Registry } from 'prom-client';
 import { mastersOf } from '../redis/cluster.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { infoFields } from '../redis/server.js';
+import { infoFields, replicaLags } from '../redis/server.js';
 import { absentGauge } from './observation.js';
 import type { Refresh } from './observation.js';
 
@@ -69,11 +69,6 @@ function memoryOf(fields: Fields): { used: number; limit: number } {
 function keepsData(fields: Fields): boolean {
   const writes = ['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'];
   return fields.get('aof_enabled') === '1' && writes.every((field) => fields.get(field) !== 'err');
-}
-
-/** Seconds since the last acknowledgement of each replica of a server. */
-function replicaLags(fields: Fields): number[] {
-  return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
 }
 
 /** The number of function calls, or their microseconds, since the server started. */

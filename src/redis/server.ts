@@ -15,6 +15,11 @@ export function infoFields(info: string): ReadonlyMap<string, string> {
   );
 }
 
+/** Seconds since the last acknowledgement of each replica of a server, from its INFO. */
+export function replicaLags(fields: ReadonlyMap<string, string>): number[] {
+  return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
+}
+
 /** When Redis writes an event to disk: within a second of the response, or before it (docs/operations/durability.md). */
 export type Durability = 'everysec' | 'always';
 

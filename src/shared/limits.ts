@@ -396,6 +396,24 @@ export const limits = {
   statusConnections: 2,
   statusLagS: 60,
   statusConfirmedS: 10,
+  /**
+   * The problems of the status (docs/operations/status.md): for how long a queue of deliveries has had no success, for how long a delivery to an
+   * endpoint and a message have been due, of how many hours failed deliveries are counted, and how many of them at most.
+   */
+  statusFailingMs: 5 * 60_000,
+  statusWebhookLateMs: 5 * 60_000,
+  statusMessageLateMs: 15 * 60_000,
+  statusFailedHours: 24,
+  statusFailedDeliveries: 10_000,
+  /** The newest deliveries of a channel that its failures are compared with, and the share of those that is no problem yet: a tenth. */
+  statusMessagesSample: 100,
+  statusMessagesShare: 10,
+  /** Queues with problems whose names one read of the status looks up; of these, it has a sentence for each of the first maxComplaints. */
+  statusQueues: 100,
+  /** The delay of a replica, the share of a disk in percent that is free, and the distance of a test clock that are a problem. */
+  statusReplicaLagS: 10,
+  statusFreeDiskPercent: 10,
+  statusTestClockMs: 86_400_000,
   /** How often restore and verify print progress without a terminal. */
   progressLineMs: 5_000,
   /** Delay after a failed restore, and between checks of another worker's. */

@@ -24,6 +24,8 @@ interface Status {
 }
 
 const config = configText({ metrics: [{ key: 'cards', name: 'Cards' }] });
+/** Problems that every world of a test has. */
+const isOfTests = (problem: string): boolean => /^(?:This Redis keeps no append-only file|The test clock stands at )/.test(problem);
 const readStatus = (world: World): Promise<Status> => read(world, '/admin/v1/status');
 
 describe('The status', () => {
@@ -48,7 +50,10 @@ describe('The status', () => {
     expect(status.listed?.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
     expect(status.redis?.version).to.match(/^\d+\./);
     expect(status.postgres?.deadLetters).to.equal(0);
-    expect(status.problems.filter((problem) => !problem.startsWith('This Redis keeps no append-only file'))).to.deep.equal([]);
+    expect(status.problems.filter((problem) => !isOfTests(problem))).to.deep.equal([]);
+    expect(status.problems).to.include(
+      'The test clock stands at 2040-01-02 12:00 UTC, and that is the time for all users. A service with real users runs without TEST_CLOCK.',
+    );
   });
 
   it('counts the tenants, and the deliveries to endpoints and to users of all of them that wait or have failed', async () => {
@@ -187,5 +192,98 @@ describe('The status', () => {
       await lonely?.stop();
       await postgres.stop();
     }
+  });
+});
+
+describe('The problems of deliveries in the status', () => {
+  const url = 'https://shop.example.com/hook';
+  const webhooks = [{ key: 'shop', name: 'Shop', url: `${url}?token=secret`, events: ['points.changed'] }];
+  const settings = configText({ metrics: [{ key: 'cards', name: 'Cards' }], webhooks });
+  let world: World;
+  /** The number of the endpoint. */
+  let shop = 0;
+  let outbox = 0;
+  before(async () => {
+    // No worker changes what the tests write.
+    world = await startWorld({ config: settings, roles: { api: true, worker: false } });
+    const { rows } = await world.pool.query<{ no: number }>(
+      `select (hook ->> 'no')::integer as no from config_versions, jsonb_array_elements(document -> 'webhooks') as hook where tenant = 1`,
+    );
+    shop = rows[0]?.no ?? 0;
+  });
+  after(() => world.stop());
+  afterEach(() => world.pool.query('truncate deliveries, delivery_queues'));
+
+  /** Adds deliveries that ended `hoursAgo`, or are due since then. */
+  async function add(endpoint: number, status: string, { count = 1, hoursAgo = 0 } = {}): Promise<void> {
+    await world.pool.query(
+      `insert into deliveries (outbox, endpoint, tenant, kind, subject, status, next_attempt_at, finished)
+       select $1 + i, $2, 1, 'points.changed', 's', $3, at, case when $3 <> 'pending' then at end
+         from generate_series(1, $4) as i, (select now() - $5::float8 * interval '1 hour' as at) as past`,
+      [outbox, endpoint, status, count, hoursAgo],
+    );
+    outbox += count;
+  }
+  const fail = async (no: number, since: string, switchedOff: string | null = null): Promise<void> => {
+    const values = [no, since, switchedOff];
+    await world.pool.query('insert into delivery_queues (tenant, no, failing_since, switched_off) values (1, $1, $2, $3)', values);
+  };
+  const about = async (): Promise<string[]> =>
+    (await readStatus(world)).problems.filter((problem) => /^(?:Webhook|Emails|Push)/.test(problem));
+
+  it('name an endpoint that fails, with its failed deliveries of the last day', async () => {
+    await fail(shop, '2026-01-02T10:05:00Z');
+    expect(await about()).to.deep.equal([`Webhook endpoint ${url} has failed since 2026-01-02 10:05 UTC.`]);
+    await add(shop, 'failed', { count: 95 });
+    await add(shop, 'failed', { count: 3, hoursAgo: 25 });
+    await add(shop, 'delivered', { count: 200 });
+    expect(await about()).to.deep.equal([
+      `Webhook endpoint ${url} has failed since 2026-01-02 10:05 UTC; 95 deliveries failed in the last 24 hours.`,
+    ]);
+  });
+
+  it('name an endpoint that was switched off, one that is late, and failures of one that works again', async () => {
+    await fail(shop, '2026-01-02T10:05:00Z', '2026-01-07T10:06:00Z');
+    expect(await about()).to.deep.equal([`Webhook endpoint ${url} has been switched off since 2026-01-07 10:06 UTC.`]);
+    await world.pool.query('truncate delivery_queues');
+    await add(shop, 'failed');
+    expect(await about()).to.deep.equal([`Webhook endpoint ${url}: 1 delivery failed in the last 24 hours.`]);
+    await add(shop, 'pending', { count: 19, hoursAgo: 0.1751 });
+    expect(await about()).to.deep.equal([
+      `Webhook endpoint ${url}: 1 delivery failed in the last 24 hours, and a delivery has been due for 10 minutes.`,
+    ]);
+  });
+
+  it('have nothing of an endpoint that has just begun to fail, of an inactive one, and of one that is gone', async () => {
+    await world.pool.query('insert into delivery_queues (tenant, no, failing_since) values (1, $1, now())', [shop]);
+    await fail(shop + 1, '2026-01-02T10:05:00Z');
+    await add(shop + 1, 'failed');
+    expect(await about()).to.deep.equal([]);
+    await world.pool.query(`update delivery_queues set failing_since = '2026-01-02T10:05:00Z'`);
+    expect(await about()).to.have.lengthOf(1);
+    await world.configure(configText({ webhooks: [{ ...webhooks[0], status: 'inactive' }] }));
+    expect(await about()).to.deep.equal([]);
+    await world.configure(configText({ webhooks: [{ ...webhooks[0], status: 'active' }] }));
+  });
+
+  it('name a channel of which more than a tenth failed, or whose messages wait without a success', async () => {
+    await add(-1, 'delivered', { count: 9 });
+    await add(-1, 'failed');
+    expect(await about(), 'a tenth').to.deep.equal([]);
+    await add(-1, 'failed');
+    expect(await about()).to.deep.equal(['Emails: 2 deliveries failed in the last 24 hours.']);
+    await add(-1, 'delivered', { count: 100 });
+    expect(await about(), 'among the newest hundred').to.deep.equal([]);
+    await fail(-2, '2026-01-02T10:05:00Z');
+    expect(await about(), 'nothing waits').to.deep.equal([]);
+    await add(-2, 'pending', { hoursAgo: -1 });
+    expect(await about()).to.deep.equal(['Push notifications have failed since 2026-01-02 10:05 UTC.']);
+  });
+
+  it('count a missing worker', async () => {
+    const { problems } = await readStatus(world);
+    expect(problems.filter((problem) => problem.startsWith('No '))).to.deep.equal([
+      'No worker has reached this Postgres in the last 10 seconds: none is running, or it cannot.',
+    ]);
   });
 });

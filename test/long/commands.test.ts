@@ -126,7 +126,8 @@ describe('The commands of an operator', () => {
 });
 
 describe('laurel status', () => {
-  const noWorker = 'No worker has reached this Postgres in the last 10 seconds: none is running, or it cannot.';
+  const unreached = 'has reached this Postgres in the last 10 seconds: none is running, or it cannot.';
+  const noProcess = `No worker ${unreached}\nNo process of the API ${unreached}\n`;
   let stage: Stage;
   before(async () => {
     stage = await setStage({ env: { CONFIG: await configFile(config), AUTO_RESTORE: '0' } });
@@ -156,7 +157,7 @@ describe('laurel status', () => {
     await service.stop();
     const before = await stage.redis.hgetall(`${stage.partition}meta`);
     const stopped = await report();
-    expect([stopped.code, stopped.log]).to.deep.equal([1, `${noWorker}\n`]);
+    expect([stopped.code, stopped.log]).to.deep.equal([1, noProcess]);
     expect(stopped.status.listed?.map(({ name, state }) => [name, state])).to.deep.equal([['Default', 'in sync']]);
     expect(await stage.redis.hgetall(`${stage.partition}meta`), 'it changes nothing').to.deep.equal(before);
   });
@@ -164,13 +165,13 @@ describe('laurel status', () => {
   it('tells a Redis that lacks something from one that is in sync, and a store that does not answer', async () => {
     await stage.pool.query(`update stream_offsets set last_ms = last_ms + 1000000000000`);
     const behind = await report();
-    expect(behind.log).to.equal(`${noWorker}\nRedis is out of sync for 1 tenant.\n`);
+    expect(behind.log).to.equal(`${noProcess}Redis is out of sync for 1 tenant.\n`);
     await stage.redis.hset(`${stage.partition}meta`, 'restoring', 'an epoch', 'restoredUsers', '7');
     const [half] = (await report()).status.listed ?? [];
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
     const { code, output, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(code).to.equal(1);
-    expect(log).to.match(/^Redis does not answer \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\n$/);
+    expect(log).to.match(/^Redis does not answer \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\nNo process of the API has .*\n$/);
     expect(output)
       .to.match(/^Redis {6}unknown$/m)
       .and.to.match(/^Ledger {5}unknown$/m)

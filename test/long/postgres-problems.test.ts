@@ -249,7 +249,7 @@ const rows: readonly Row[] = [
     /^No service/,
     async () => {
       const pool = createPool(owner, 1, quiet);
-      const { problems } = await readStatus({ redis: undefined, pool, prefix: 'laurel', problems: [] });
+      const { problems } = await readStatus({ redis: undefined, pool, prefix: 'laurel', dataDir: null, problems: [] });
       await pool.end();
       return problems[0] ?? 'no problem';
     },
