@@ -78,6 +78,32 @@ describe('The page of the dashboard', () => {
     });
   });
 
+  it('shows the problems of the status first on the overview, and counts them in the navigation', async () => {
+    let problems: readonly string[] = [
+      'Webhook endpoint https://example.com/ has failed since 2026-01-02 10:05 UTC.',
+      'There is 1 dead letter.',
+    ];
+    await page.route('**/dashboard/api/admin/v1/status', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), problems } });
+    });
+    await tab.signIn(adminKey);
+    await tab.show('/');
+    const first = page.locator('main .page-header + *');
+    await first.getByText(problems[0]!).waitFor();
+    expect(await first.getByRole('listitem').allInnerTexts()).to.deep.equal(problems);
+    const link = page.getByRole('navigation').getByRole('link', { name: 'Status' });
+    expect(await link.innerText()).to.equal('Status 2 problems');
+    await tab.show('/status');
+    expect(await page.locator('main .note.error').getByRole('listitem').allInnerTexts()).to.deep.equal(problems);
+    problems = [];
+    for (const path of ['/', '/status']) {
+      await tab.show(path);
+      await page.locator('main').getByText('Laurel finds no problems.').waitFor();
+    }
+    expect(await link.innerText()).to.equal('Status');
+  });
+
   it('keeps the other rows of a list as they are when one is removed', async () => {
     await tab.signIn(adminKey);
     await tab.show('/configuration/streaks');

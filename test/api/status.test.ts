@@ -218,8 +218,8 @@ describe('The problems of deliveries in the status', () => {
   async function add(endpoint: number, status: string, { count = 1, hoursAgo = 0 } = {}): Promise<void> {
     await world.pool.query(
       `insert into deliveries (outbox, endpoint, tenant, kind, subject, status, next_attempt_at, finished)
-       select $1 + i, $2, 1, 'points.changed', 's', $3, at, case when $3 <> 'pending' then at end
-         from generate_series(1, $4) as i, (select now() - $5::float8 * interval '1 hour' as at) as past`,
+       select $1::integer + i, $2::integer, 1, 'points.changed', 's', $3::text, moment, case when $3::text <> 'pending' then moment end
+         from generate_series(1, $4::integer) as i, (select now() - $5::float8 * interval '1 hour' as moment) as past`,
       [outbox, endpoint, status, count, hoursAgo],
     );
     outbox += count;

@@ -6,6 +6,7 @@ import { signOut } from '../api/session.js';
 import { forgetDrafts, hasDrafts } from '../editor/draft/draft-storage.js';
 import { groups, screens } from './screens.js';
 import { useScope } from '../scope/scope.js';
+import { ProblemsBadge } from '../screens/common/problems.js';
 import { ConfirmDialog } from '../ui/dialog.js';
 import { Page } from '../ui/page.js';
 import { Empty, ErrorNote } from '../ui/states.js';
@@ -55,6 +56,7 @@ function Navigation() {
                 <li key={to}>
                   <a href={href(to)} aria-current={isWithin(path, href(to), to === '/') ? 'page' : undefined}>
                     {title}
+                    {to === '/status' && <ProblemsBadge />}
                   </a>
                 </li>
               ))}

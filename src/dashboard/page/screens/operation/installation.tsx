@@ -1,18 +1,14 @@
-import { useQuery } from '@tanstack/preact-query';
 import '../common/screens.css';
-import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
 import { Facts } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Panel, Stat } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
+import { Problems, type Status, statusRefreshMs, useStatus } from '../common/problems.js';
 import { Runbooks } from '../common/runbook-list.js';
 import { runbooks } from '../common/runbooks.js';
 import { Leases, Processes, Restores, SyncedTenants } from './status-tables.js';
 
-type Status = components['schemas']['Status'];
-
-const refreshMs = 5_000;
 const bytesPerMb = 2 ** 20;
 
 const unknown = 'unknown';
@@ -21,8 +17,7 @@ const megabytes = (bytes: number): string => `${formatNumber(Math.round(bytes / 
 
 /** What `laurel status` prints, and more. */
 export function Installation() {
-  const { api } = useScope();
-  const read = useQuery({ ...api.admin.query('/status'), refetchInterval: refreshMs });
+  const read = useStatus(statusRefreshMs);
   return (
     <Loaded of={read}>
       {(status) => (
@@ -48,19 +43,6 @@ export function Installation() {
         </>
       )}
     </Loaded>
-  );
-}
-
-function Problems({ problems }: { readonly problems: readonly string[] }) {
-  if (problems.length === 0) return <p class="note good">Laurel finds no problems.</p>;
-  return (
-    <div class="note error" role="status">
-      <ul class="sentences">
-        {problems.map((problem) => (
-          <li key={problem}>{problem}</li>
-        ))}
-      </ul>
-    </div>
   );
 }
 

@@ -1,15 +1,15 @@
-import { useQuery } from '@tanstack/preact-query';
-import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
-import { Badge } from '../../ui/badge.js';
 import { Facts, type Fact } from '../../ui/facts.js';
 import { formatCount, formatNumber, Moment } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
+import { Problems, type Status, statusRefreshMs, useStatus } from '../common/problems.js';
 
-type Status = components['schemas']['Status'];
-
-const statusRefreshMs = 5_000;
+/** What is wrong with the installation; nothing when nothing is. */
+export function HealthProblems() {
+  const { data } = useStatus(statusRefreshMs);
+  return data !== undefined && data.problems.length > 0 ? <Problems problems={data.problems} /> : null;
+}
 
 /** The state of the installation. A key of a tenant can't read it. */
 export function Health() {
@@ -18,14 +18,14 @@ export function Health() {
 }
 
 function AccountHealth() {
-  const { api, href } = useScope();
-  const status = useQuery({ ...api.admin.query('/status'), refetchInterval: statusRefreshMs });
+  const { href } = useScope();
+  const status = useStatus(statusRefreshMs);
   return (
     <Panel title="Health" actions={<a href={href('/status')}>Status</a>}>
       <Loaded of={status}>
         {(data) => (
           <>
-            <Problems problems={data.problems} />
+            {data.problems.length === 0 && <Problems problems={[]} />}
             <Facts facts={factsOf(data, href)} />
           </>
         )}
@@ -34,29 +34,7 @@ function AccountHealth() {
   );
 }
 
-function Problems({ problems }: { readonly problems: readonly string[] }) {
-  if (problems.length === 0) {
-    return (
-      <p>
-        <Badge tone="good">in order</Badge> Both stores respond, and a worker runs.
-      </p>
-    );
-  }
-  return (
-    <ul class="problems">
-      {problems.map((sentence) => (
-        <li key={sentence} class="note error">
-          {sentence}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 const unknown = 'unknown';
-
-/** A count that should be 0, with a badge where it is not. */
-const failing = (count: number, text: string) => (count > 0 ? <Badge tone="bad">{text}</Badge> : text);
 
 function factsOf(status: Status, href: (path: string) => string): Fact[] {
   const { lagEntries, lagSeconds, postgres, webhooks, messages, listed, tenants, processes, restores } = status;
@@ -71,14 +49,14 @@ function factsOf(status: Status, href: (path: string) => string): Fact[] {
     },
     {
       title: 'Dead letters',
-      value: postgres ? <a href={href('/status')}>{failing(postgres.deadLetters, formatNumber(postgres.deadLetters))}</a> : unknown,
+      value: postgres ? <a href={href('/status')}>{formatNumber(postgres.deadLetters)}</a> : unknown,
     },
     {
       title: 'Webhooks',
       value: webhooks ? (
         <a href={href('/webhooks')}>
-          {failing(webhooks.failingEndpoints, `${formatCount(webhooks.failingEndpoints, 'endpoint')} failing`)},{' '}
-          {formatNumber(webhooks.pending)} pending, {formatNumber(webhooks.failed)} failed
+          {formatCount(webhooks.failingEndpoints, 'endpoint')} failing, {formatNumber(webhooks.pending)} pending,{' '}
+          {formatNumber(webhooks.failed)} failed
         </a>
       ) : (
         unknown
@@ -88,7 +66,7 @@ function factsOf(status: Status, href: (path: string) => string): Fact[] {
       title: 'Messages',
       value: messages ? (
         <a href={href('/messages')}>
-          {failing(messages.failed, `${formatNumber(messages.failed)} failed`)}, {formatNumber(messages.pending)} pending
+          {formatNumber(messages.failed)} failed, {formatNumber(messages.pending)} pending
         </a>
       ) : (
         unknown
@@ -100,7 +78,9 @@ function factsOf(status: Status, href: (path: string) => string): Fact[] {
         outOfSync === undefined || tenants === null ? (
           unknown
         ) : (
-          <a href={href('/tenants')}>{failing(outOfSync, `${formatNumber(outOfSync)} of ${formatNumber(tenants)}`)}</a>
+          <a href={href('/tenants')}>
+            {formatNumber(outOfSync)} of {formatNumber(tenants)}
+          </a>
         ),
     },
     { title: 'Processes', value: processes ? `${formatNumber(processes.length)}${roles ? `: ${roles}` : ''}` : unknown },

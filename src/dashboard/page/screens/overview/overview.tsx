@@ -9,7 +9,7 @@ import { useAddress } from '../../scope/use-address.js';
 import { dateAfter, rangeOf, todayOf, type Today } from './analytics.js';
 import { Charts } from './charts.js';
 import { FirstEvent } from './first-event.js';
-import { Health } from './health.js';
+import { Health, HealthProblems } from './health.js';
 import { RangePicker } from './range-picker.js';
 import { Streaks } from './streaks.js';
 import { Tiles } from './tiles.js';
@@ -27,6 +27,7 @@ export default function Overview() {
   const today = useToday();
   return (
     <Page title="Overview" actions={<RangePicker days={days} />}>
+      <HealthProblems />
       <Loaded of={today}>{({ numbers, isNew }) => (isNew ? <FirstEvent /> : <Activity today={numbers} days={days} />)}</Loaded>
       <Health />
     </Page>
