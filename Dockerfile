@@ -21,7 +21,7 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 # Without src, `laurel` installs and builds nothing: it runs what is in dist.
-COPY package.json ./
+COPY package.json LICENSE THIRD_PARTY_NOTICES.md ./
 COPY bin bin
 COPY lua lua
 COPY migrations migrations
