@@ -6,6 +6,7 @@ import { defaultTenant } from '../access/tenants.js';
 import type { Refusals } from '../logging/refusals.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
+import { version } from '../shared/version.js';
 import { achievementRoutes } from './achievements.js';
 import { analyticsRoutes } from './admin/analytics.js';
 import { clockRoutes, readyRoutes } from './admin/clock.js';
@@ -205,13 +206,13 @@ interface Health {
 }
 
 /**
- * `GET /health/live`, and `GET /health`: the process responds. `GET /health/ready`: Redis accepts writes and is in sync with Postgres, the ledger is below its
- * limit, and the service is not stopping; 503 with the cause otherwise. Postgres may be unavailable, since events are accepted until the ledger
- * is full. None needs a key.
+ * `GET /health/live`, and `GET /health`: the process responds, with its version. `GET /health/ready`: Redis accepts writes and is in sync with
+ * Postgres, the ledger is below its limit, and the service is not stopping; 503 with the cause otherwise. Postgres may be unavailable, since
+ * events are accepted until the ledger is full. None needs a key.
  */
 function healthRoutes(router: Router, health: Health): void {
   router.get(['/health', '/health/live'], (context) => {
-    context.body = { status: 'live' };
+    context.body = { status: 'live', version };
   });
   router.get('/health/ready', async (context) => {
     const problem = await health.problem();

@@ -8,6 +8,7 @@ import type { TraceBatch, WriteBehind } from '../ledger/write-behind.js';
 import type { Refusals } from '../logging/refusals.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
+import { version } from '../shared/version.js';
 import { Observation, type MetricsSource } from './observation.js';
 import { messageMetrics, type WatchedMessages, type WatchedProviders } from './message-metrics.js';
 import { partitionMetrics } from './partition-metrics.js';
@@ -74,6 +75,14 @@ export class Observed {
     let onResponse: Observed['onResponse'];
     let timed: AroundCall | undefined;
     this.metrics?.add((registry) => {
+      const build = new Gauge({
+        name: 'laurel_build_info',
+        help: 'The version of Laurel, as a label; always 1.',
+        aggregator: 'max' as const,
+        labelNames: ['version'],
+        registers: [registry],
+      });
+      build.set({ version }, 1);
       const role = new Gauge({
         name: 'laurel_role',
         help: 'Processes by role: api, worker.',

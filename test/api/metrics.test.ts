@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Settings } from '../../src/app/settings.js';
 import { limits } from '../../src/shared/limits.js';
+import { version } from '../../src/shared/version.js';
 import { startMailServer } from '../support/mail-server.js';
 import { Network } from '../support/network.js';
 import { OwnRedis } from '../support/own-redis.js';
@@ -99,6 +100,7 @@ describe('The metrics', () => {
       expect(answer.value(name), name).to.equal(1);
     }
     for (const role of ['api', 'worker']) expect(answer.value('laurel_role', { role })).to.equal(1);
+    expect(answer.value('laurel_build_info', { version })).to.equal(1);
     for (const name of ['laurel_redis_memory_bytes', 'laurel_redis_memory_limit_bytes', 'laurel_postgres_database_bytes']) {
       expect(answer.value(name), name).to.be.above(1_000);
     }

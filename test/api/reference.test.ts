@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
+import { version } from '../../src/shared/version.js';
 import { answerProblems, apis } from '../support/reference.js';
 import { startWorld, type World } from '../support/world.js';
 
@@ -72,7 +73,7 @@ describe('The reference', () => {
   it('is not needed to find out whether the process responds', async () => {
     for (const path of ['/health', '/health/live']) {
       const { status, text } = await get(path);
-      expect([status, JSON.parse(text)]).to.deep.equal([200, { status: 'live' }]);
+      expect([status, JSON.parse(text)]).to.deep.equal([200, { status: 'live', version }]);
     }
   });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type Page } from 'playwright-core';
+import { version } from '../../src/shared/version.js';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { Client } from '../support/client.js';
 import { DashboardTab } from '../support/dashboard-tab.js';
@@ -90,7 +91,9 @@ describe('The dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').waitFor();
     await tab.signIn(keyOfAna.key);
-    await page.getByRole('navigation', { name: 'Dashboard' }).getByText('Ana at the desk').waitFor();
+    const navigation = page.getByRole('navigation', { name: 'Dashboard' });
+    await navigation.getByText('Ana at the desk').waitFor();
+    await navigation.getByText(`Laurel ${version}`, { exact: true }).waitFor();
   });
 
   it('loads less than 150 KB before the first screen can be used', async function () {

@@ -14,6 +14,7 @@ import { startLocalPostgres } from '../../src/local-stores/local-postgres.js';
 import { startLocalRedis } from '../../src/local-stores/local-redis.js';
 import { listProcesses, processStart } from '../../src/local-stores/processes.js';
 import { limits } from '../../src/shared/limits.js';
+import { version } from '../../src/shared/version.js';
 import { Client, inParallel, type Answer, type NoAnswer } from '../support/client.js';
 import { fromSources, killChildren, serve, type LaurelProcess } from '../support/process.js';
 import { OwnRedis } from '../support/own-redis.js';
@@ -124,6 +125,7 @@ describe('The processes of a service', () => {
     const answer = await metricsOf(service);
     expect(answer.value('laurel_role', { role: 'api' })).to.equal(2);
     expect(answer.value('laurel_role', { role: 'worker' })).to.equal(1);
+    expect(answer.value('laurel_build_info', { version })).to.equal(1);
     expect(answer.value('laurel_tenants')).to.equal(1);
     expect(answer.value('laurel_redis_up')).to.equal(1);
     expect(answer.value('laurel_ready')).to.equal(1);

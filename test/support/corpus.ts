@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { version } from '../../src/shared/version.js';
 import { contractProblems } from './contract.js';
 import { operationAt, holdToReference } from './reference.js';
 import { until } from './stage.js';
@@ -92,7 +93,7 @@ export async function readRequests(name: string): Promise<Line[]> {
 
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
 
-/** Replaces what differs from run to run, and nothing else: random ids and secrets, and the wall clock. */
+/** Replaces what differs from run to run or by release, and nothing else: random ids and secrets, the wall clock, and the version. */
 class Normaliser {
   private readonly names = new Map<string, string>();
   private readonly counts = new Map<string, number>();
@@ -117,6 +118,7 @@ class Normaliser {
       .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
       .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
       .replace(/(?<="durationMs":)\d+/g, 'duration')
+      .replaceAll(`"version":"${version}"`, '"version":"laurel-version"')
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => (this.isWallClock(instant) ? 'wall-clock' : instant));
   }
 

@@ -64,10 +64,13 @@ function Navigation() {
           </section>
         ))}
         <footer>
-          <p title={`Key ${session.key.prefix}`}>
-            {session.key.name === '' ? session.key.prefix : session.key.name}
-            {session.key.access === 'read' && ' (read-only)'}
-          </p>
+          <div>
+            <p title={`Key ${session.key.prefix}`}>
+              {session.key.name === '' ? session.key.prefix : session.key.name}
+              {session.key.access === 'read' && ' (read-only)'}
+            </p>
+            <p>Laurel {session.version}</p>
+          </div>
           <SignOut />
         </footer>
       </div>
