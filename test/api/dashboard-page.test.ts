@@ -104,6 +104,71 @@ describe('The page of the dashboard', () => {
     expect(await link.innerText()).to.equal('Status');
   });
 
+  describe('opens a screen', () => {
+    const script = '**/dashboard/assets/keys-*.js';
+    const current = '**/dashboard';
+    const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+    const open = (name: string) => page.getByRole('navigation', { name: 'Dashboard' }).getByRole('link', { name, exact: true }).click();
+
+    beforeEach(() => tab.signIn(adminKey));
+
+    it('at once: progress replaces the screen before it until its script is there', async () => {
+      await tab.show('/users');
+      let answer = (): void => undefined;
+      const answered = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await page.route(script, async (route) => {
+        await answered;
+        await route.continue();
+      });
+      const requested = page.waitForRequest(script);
+      await open('Keys and sessions');
+      await requested;
+      await page.getByRole('main').getByRole('progressbar', { name: 'Loading' }).waitFor();
+      expect(await page.getByRole('main').getByRole('heading').count()).to.equal(0);
+      answer();
+      await heading('Keys and sessions').waitFor();
+    });
+
+    it('again when its script did not arrive and the operator asks for it', async () => {
+      await tab.show('/users');
+      await page.route(script, (route) => route.abort());
+      await open('Keys and sessions');
+      await heading('This screen can’t be shown').waitFor();
+      await page.route(current, (route) => route.abort());
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByText('The service does not respond').waitFor();
+      await page.unroute(current);
+      await page.unroute(script);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await heading('Keys and sessions').waitFor();
+      expect(page.url()).to.equal(`${address}/dashboard/keys`);
+    });
+
+    it('of an updated service by loading the page again', async () => {
+      await page.goto('about:blank');
+      await page.clock.install();
+      await tab.show('/users');
+      await page.route(script, (route) => route.fulfill({ status: 404 }), { times: 1 });
+      const newPage = { contentType: 'text/html', body: '<script src="/dashboard/assets/main-NEW.js">' };
+      await page.route(current, (route) => route.fulfill(newPage), { times: 1 });
+      await page.clock.fastForward(60_000);
+      const loaded = page.waitForEvent('load');
+      await open('Keys and sessions');
+      await loaded;
+      await heading('Keys and sessions').waitFor();
+    });
+
+    it('and shows an error in place of one that fails, until another one is opened', async () => {
+      await page.route('**/admin/v1/admin-api-keys*', (route) => route.fulfill({ json: {} }));
+      await page.goto(`${address}/dashboard/keys`);
+      await heading('This screen can’t be shown').waitFor();
+      await open('Users');
+      await heading('Users').waitFor();
+    });
+  });
+
   it('keeps the other rows of a list as they are when one is removed', async () => {
     await tab.signIn(adminKey);
     await tab.show('/configuration/streaks');

@@ -5,7 +5,7 @@ import createClient, {
   type MethodResponse,
   type Middleware,
 } from 'openapi-fetch';
-import { ApiError, dataOf } from './errors.js';
+import { ApiError, dataOf, noResponse } from './errors.js';
 import type { paths as AdminPaths } from './schema/admin.js';
 import type { paths as ApplicationPaths } from './schema/application.js';
 
@@ -29,7 +29,7 @@ const errorsOf = (onSignedOut: () => void): Middleware => ({
     await checkResponse(response);
     return undefined;
   },
-  onError: () => new ApiError(0, 'The service does not respond: check your connection and try again.'),
+  onError: noResponse,
 });
 
 /** What `useQuery` takes. Queries with equal keys share their data. */

@@ -10,6 +10,9 @@ export class ApiError extends Error {
   }
 }
 
+/** The error of a request that got no response. */
+export const noResponse = (): ApiError => new ApiError(0, 'The service does not respond: check your connection and try again.');
+
 /** What an operator reads about an error. */
 export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

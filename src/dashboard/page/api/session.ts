@@ -1,5 +1,5 @@
 import { checkResponse, pageHeaders } from './client.js';
-import { ApiError } from './errors.js';
+import { ApiError, noResponse } from './errors.js';
 
 /** The key that the operator signed in with, and until when the session lasts. */
 export interface Session {
@@ -23,7 +23,7 @@ async function call(method: string, body?: object): Promise<Response> {
     headers: { ...pageHeaders, ...(body ? { 'Content-Type': 'application/json' } : {}) },
     ...(body ? { body: JSON.stringify(body) } : {}),
   }).catch(() => {
-    throw new ApiError(0, 'The service does not respond: check your connection and try again.');
+    throw noResponse();
   });
   await checkResponse(response);
   return response;

@@ -1,5 +1,8 @@
-import { lazy } from 'preact-iso';
 import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Loading } from '../ui/states.js';
+import { loadScreen } from './load.js';
+import { ScreenError } from './screen-error.js';
 
 /** A screen and the path of its address, with parameters as `:name`, which are its props. */
 interface ScreenRoute {
@@ -9,9 +12,25 @@ interface ScreenRoute {
 
 const configurationObject = screen(() => import('../screens/configuration/object.js'));
 
-/** A screen that is loaded when it is first opened. The router passes the parameters of its path as props. */
+/**
+ * A screen that is loaded when it is first opened, with progress until then. The router passes the parameters of its path as props. It never suspends:
+ * the router would keep the screen before it.
+ */
 function screen<Params extends object>(load: () => Promise<{ default: ComponentType<Params> }>): ComponentType {
-  return lazy(load) as unknown as ComponentType;
+  let Loaded: ComponentType | undefined;
+  return function Screen(params: object) {
+    const [, setIsLoaded] = useState(false);
+    const [error, setError] = useState<unknown>();
+    useEffect(() => {
+      if (Loaded) return;
+      loadScreen(load).then((module) => {
+        Loaded = module.default as unknown as ComponentType;
+        setIsLoaded(true);
+      }, setError);
+    }, []);
+    if (Loaded) return <Loaded {...params} />;
+    return error === undefined ? <Loading /> : <ScreenError error={error} />;
+  };
 }
 
 /** Every screen, each loaded when it is first opened. */

@@ -1,9 +1,10 @@
 import { useMutation } from '@tanstack/preact-query';
 import { Route, Router, useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { signOut } from '../api/session.js';
 import { forgetDrafts, hasDrafts } from '../editor/draft/draft-storage.js';
+import { ScreenError } from './screen-error.js';
 import { groups, screens } from './screens.js';
 import { useScope } from '../scope/scope.js';
 import { ProblemsBadge } from '../screens/common/problems.js';
@@ -120,9 +121,13 @@ const withoutSlash = (path: string): string => path.replace(/\/$/, '');
 const isWithin = (path: string, address: string, isExact: boolean): boolean =>
   withoutSlash(path) === withoutSlash(address) || (!isExact && path.startsWith(`${address}/`));
 
-/** The screen of the address. */
+/** The screen of the address; an error in place of one that fails, until the address changes. */
 export function Screens() {
   const { href } = useScope();
+  const { path } = useLocation();
+  const [error, forget] = useErrorBoundary((thrown: unknown) => reportError(thrown)) as [unknown, () => void];
+  useEffect(forget, [path]);
+  if (error !== undefined) return <ScreenError error={error} />;
   return (
     <Router>
       {screens.map(({ path, screen }) => (
