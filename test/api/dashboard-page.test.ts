@@ -3,6 +3,7 @@ import type { Page, Route } from 'playwright-core';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { DashboardTab } from '../support/dashboard-tab.js';
 import { buildPage } from '../support/dashboard.js';
+import { identify, Timeline } from '../support/sent-messages.js';
 import { adminKey, startWorld, type World } from '../support/world.js';
 
 const config = JSON.stringify({
@@ -17,7 +18,7 @@ describe('The page of the dashboard', () => {
   before(async function () {
     if (chromiumProgram === undefined) this.skip();
     browser = await startChromium(chromiumProgram);
-    world = await startWorld({ config, overrides: { pageFolder: await buildPage() } });
+    world = await startWorld({ config, settings: { messages: 'log' }, overrides: { pageFolder: await buildPage() } });
     address = world.address;
   });
   after(async () => {
@@ -182,6 +183,41 @@ describe('The page of the dashboard', () => {
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     expect(await thresholds.nth(2).inputValue()).to.equal('');
     expect(tab.problems).to.deep.equal([]);
+  });
+
+  describe('lists messages to users', () => {
+    before(async () => {
+      for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });
+      await new Timeline(world!).at('2040-01-09T09:00:00Z');
+    });
+    beforeEach(() => tab.signIn(adminKey));
+
+    it('and asks before one that has ended is sent again, but not if it failed', async () => {
+      const resent: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().endsWith('/resend')) resent.push(request.method());
+      });
+      const show = () => page.getByRole('button', { name: 'Show the message to ana' }).first().click();
+      const sendAgain = page.getByRole('button', { name: 'Send again', exact: true });
+      const question = page.getByRole('dialog', { name: 'Send again', exact: true });
+      await tab.show('/messages?user=ana');
+      await show();
+      await sendAgain.click();
+      await question.getByText('gets it a second time').waitFor();
+      await question.getByRole('button', { name: 'Cancel' }).click();
+      await question.waitFor({ state: 'detached' });
+      expect(resent).to.deep.equal([]);
+      await sendAgain.click();
+      await question.getByRole('button', { name: 'Send again' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(resent).to.deep.equal(['POST']);
+      await world!.pool.query("update deliveries set status = 'failed' where endpoint < 0 and user_id = 'ana'");
+      await tab.show('/messages?user=ana');
+      await show();
+      await sendAgain.click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(resent).to.deep.equal(['POST', 'POST']);
+    });
   });
 
   describe('after an operator has signed out', () => {

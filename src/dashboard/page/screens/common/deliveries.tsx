@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
 import { useChange } from '../../api/use-change.js';
 import { ChangeButton } from '../../ui/change-button.js';
+import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Dialog } from '../../ui/dialog.js';
 import { type Fact, Facts } from '../../ui/facts.js';
 import { Moment } from '../../ui/format.js';
@@ -73,6 +74,9 @@ function Details({ delivery, details }: DetailsProps) {
   );
 }
 
+/** Whether it has not reached its receiver: it is sent again without a question. */
+const isUnsent = ({ status }: Delivery): boolean => status === 'pending' || status === 'failed';
+
 function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly close: () => void }) {
   const { title, moments, idTitle, content, hint, resend } = details;
   const { mutate, isPending, error } = useChange(resend, close);
@@ -96,9 +100,22 @@ function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly 
         {error && <ErrorNote error={error} />}
         <footer class="actions">
           {hint !== undefined && <p class="hint">{hint}</p>}
-          <ChangeButton kind="primary" isDisabled={isPending} onClick={mutate}>
-            Send again
-          </ChangeButton>
+          {isUnsent(delivery) ? (
+            <ChangeButton kind="primary" isDisabled={isPending} onClick={mutate}>
+              Send again
+            </ChangeButton>
+          ) : (
+            <Change verb="Send again" kind="primary">
+              {(cancel) => (
+                <ChangeDialog title="Send again" confirm="Send again" close={cancel} change={resend} onChanged={close}>
+                  <p>
+                    Its status is <StatusBadge status={delivery.status} /> since <Moment at={delivery.finished} />. A receiver that already
+                    has it gets it a second time.
+                  </p>
+                </ChangeDialog>
+              )}
+            </Change>
+          )}
         </footer>
       </div>
     </Dialog>
