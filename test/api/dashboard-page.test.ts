@@ -220,6 +220,37 @@ describe('The page of the dashboard', () => {
     });
   });
 
+  it('lets the browser ask before a tab with a draft or an edited form is closed or reloaded, and not otherwise', async () => {
+    // The browser asks only on a page that the operator has used.
+    const reload = async (): Promise<number> => {
+      await page.getByRole('heading', { level: 1 }).click();
+      const before = tab.unloadWarnings;
+      await page.reload();
+      await tab.complete();
+      return tab.unloadWarnings - before;
+    };
+    const name = page.getByLabel('Name', { exact: true });
+    await tab.signIn(adminKey);
+    await tab.show('/configuration/metrics/a');
+    expect(await reload(), 'without a change').to.equal(0);
+    await name.fill('Changed');
+    await page.getByText('1 unsaved change').waitFor();
+    expect(await reload(), 'with a draft').to.equal(1);
+    await page.getByRole('button', { name: 'Discard', exact: true }).click();
+    await page.getByRole('button', { name: 'Discard the changes' }).click();
+    await page.getByText('1 unsaved change').waitFor({ state: 'detached' });
+    expect(await reload(), 'without the draft').to.equal(0);
+    await tab.show('/keys');
+    await page.getByRole('button', { name: 'Create a key', exact: true }).click();
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).pressSequentially('Desk');
+    await page.reload();
+    expect(tab.unloadWarnings, 'with an edited form').to.equal(2);
+    await page.getByRole('button', { name: 'Create a key', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect(await reload(), 'with a form that is closed').to.equal(0);
+    expect(tab.problems).to.deep.equal([]);
+  });
+
   describe('after an operator has signed out', () => {
     const change = async (key: string): Promise<void> => {
       await tab.signIn(key);

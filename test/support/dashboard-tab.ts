@@ -13,6 +13,8 @@ export class DashboardTab {
   readonly page: Page;
   /** Errors of scripts, messages of the console that are errors, dialogs, and responses that are not a success. */
   readonly problems: string[] = [];
+  /** How often the browser has asked whether to leave the page, as it does where something would be lost. Each time, it leaves. */
+  unloadWarnings = 0;
   private readonly address: string;
 
   private constructor(page: Page, address: string) {
@@ -23,6 +25,11 @@ export class DashboardTab {
       if (message.type() === 'error') this.problems.push(`console: ${message.text()} ${message.location().url}`);
     });
     page.on('dialog', (dialog) => {
+      if (dialog.type() === 'beforeunload') {
+        this.unloadWarnings += 1;
+        void dialog.accept();
+        return;
+      }
       this.problems.push(`dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });

@@ -5,6 +5,9 @@ import { QueryClientProvider } from '@tanstack/preact-query';
 import { render } from 'preact';
 import { createQueryClient } from './api/query-client.js';
 import { App } from './app/app.js';
+import { askForDraft } from './app/load.js';
+
+addEventListener('beforeunload', askForDraft);
 
 const root = document.getElementById('page');
 if (root) {

@@ -1,5 +1,6 @@
 import { checkResponse } from '../api/client.js';
 import { ApiError, noResponse } from '../api/errors.js';
+import { hasDrafts } from '../editor/draft/draft-storage.js';
 
 /** The path of the script that this code is in. Its name changes with every screen, since it names their scripts. */
 const script = new URL(import.meta.url).pathname;
@@ -16,10 +17,21 @@ async function readPage(): Promise<string> {
   return response.text();
 }
 
+/** Lets the browser ask before it closes a tab with a draft, which ends with the tab. */
+export function askForDraft(event: BeforeUnloadEvent): void {
+  if (hasDrafts(sessionStorage)) event.preventDefault();
+}
+
+/** Loads the page again. Drafts stay, so the browser does not ask. */
+function reload(): void {
+  removeEventListener('beforeunload', askForDraft);
+  location.reload();
+}
+
 /** Loads the page again once the service responds. Nothing less helps in every browser: some keep the failure of a script. */
 export async function loadAgain(): Promise<void> {
   await readPage();
-  location.reload();
+  reload();
 }
 
 /**
@@ -30,6 +42,6 @@ export const loadScreen = <T>(load: () => Promise<T>): Promise<T> =>
   load().catch(async () => {
     const isOutdated = !(await readPage()).includes(script);
     if (!isOutdated || performance.now() < recentMs) throw new ApiError(0, 'The service did not send this screen. Try again in a moment.');
-    location.reload();
+    reload();
     throw new ApiError(0, 'Laurel has been updated: the dashboard is loading its new version.');
   });

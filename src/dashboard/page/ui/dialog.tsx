@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from './states.js';
+import { useUnloadWarning } from './unload-warning.js';
 
 interface DialogProps {
   readonly title: string;
@@ -11,6 +12,8 @@ interface DialogProps {
 /** A modal dialog: the browser keeps the focus inside it, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
+  const [isEdited, setIsEdited] = useState(false);
+  useUnloadWarning(isEdited);
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
@@ -20,7 +23,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={element} aria-label={title} onClose={onClose}>
+    <dialog ref={element} aria-label={title} onClose={onClose} onInput={() => setIsEdited(true)}>
       <header>
         <h2>{title}</h2>
         <button type="button" class="plain" aria-label="Close" onClick={onClose}>

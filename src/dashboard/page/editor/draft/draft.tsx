@@ -3,6 +3,7 @@ import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useMemo, useState } from 'preact/hooks';
 import { type Scope, useScope } from '../../scope/scope.js';
 import { ErrorNote, Loading } from '../../ui/states.js';
+import { useUnloadWarning } from '../../ui/unload-warning.js';
 import { type Configuration, fileOf, type Problem } from '../file/api.js';
 import { DraftBar } from './draft-bar.js';
 import { type DraftChange, draftChanges } from './draft-changes.js';
@@ -87,6 +88,7 @@ function WithDraft({ configuration, schema, reload, children }: WithDraftProps) 
   const owner = draftOwner(scope);
   const [stored, setStored] = useState(() => loadDraft(sessionStorage, owner));
   const [isKept, setIsKept] = useState(true);
+  useUnloadWarning(!isKept);
   const [problems, setProblems] = useProblems();
   const { version } = configuration;
   const base = fileOf(configuration);

@@ -11,6 +11,7 @@ import { Field } from '../../ui/field.js';
 import { formatCount } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ErrorNote } from '../../ui/states.js';
+import { useUnloadWarning } from '../../ui/unload-warning.js';
 
 /** Checks a YAML file, shows what it would change, and applies it. */
 export function Import() {
@@ -27,6 +28,7 @@ export function Import() {
   );
   const { data: dryRun } = check;
   const { data: applied } = apply;
+  useUnloadWarning(text !== '' && !applied);
   const change = (next: string): void => {
     setText(next);
     check.reset();
