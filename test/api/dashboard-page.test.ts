@@ -3,7 +3,7 @@ import type { Page, Route } from 'playwright-core';
 import { type Browser, chromiumProgram, startChromium } from '../support/chromium.js';
 import { DashboardTab } from '../support/dashboard-tab.js';
 import { buildPage } from '../support/dashboard.js';
-import { identify, Timeline } from '../support/sent-messages.js';
+import { identify, sentMessages, Timeline } from '../support/sent-messages.js';
 import { adminKey, startWorld, type World } from '../support/world.js';
 
 const config = JSON.stringify({
@@ -191,6 +191,30 @@ describe('The page of the dashboard', () => {
       await new Timeline(world!).at('2040-01-09T09:00:00Z');
     });
     beforeEach(() => tab.signIn(adminKey));
+
+    it('by the time of their first column', async () => {
+      // Quiet hours hold a message back: it is queued after others that were due later.
+      const messages = await sentMessages(world!);
+      expect(messages.length).to.be.at.least(2);
+      for (const [minute, { outbox }] of messages.entries()) {
+        const values = [outbox, minute];
+        await world!.pool.query("update deliveries set created = '2040-01-09'::timestamptz + $2 * interval '1 minute' where outbox = $1", values);
+        await world!.pool.query("update outbox set at = '2040-01-09'::timestamptz - $2 * interval '1 minute' where id = $1", values);
+      }
+      const times = async (table: string): Promise<string[]> => {
+        const cells = await page.getByRole('table', { name: table, exact: true }).locator('tbody td:first-child time').all();
+        return Promise.all(cells.map(async (cell) => (await cell.getAttribute('datetime')) ?? ''));
+      };
+      for (const [path, table] of [
+        ['/messages', 'Messages'],
+        ['/users/ana', 'Newest messages'],
+      ] as const) {
+        await tab.show(path);
+        const shown = await times(table);
+        expect(new Set(shown).size, path).to.be.at.least(2);
+        expect(shown, path).to.deep.equal(shown.toSorted().reverse());
+      }
+    });
 
     it('and asks before one that has ended is sent again, but not if it failed', async () => {
       const resent: string[] = [];

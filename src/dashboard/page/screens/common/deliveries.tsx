@@ -24,7 +24,7 @@ export interface DeliveryDetails {
   /** Names it in the label of its button: `the delivery 5f0c…`. */
   readonly label: string;
   /** When it was due or happened. */
-  readonly moments: readonly Fact[];
+  readonly moment: Fact;
   /** What its id is called. */
   readonly idTitle: string;
   readonly content: { readonly title: string; readonly value: unknown };
@@ -34,19 +34,20 @@ export interface DeliveryDetails {
 }
 
 interface DeliveryListProps<T extends Delivery> extends Omit<PagedTableProps<T>, 'columns' | 'keyOf'> {
-  /** The columns before those that all deliveries have, and after them. */
+  /** The columns before the status and after the attempts. */
   readonly first: readonly Column<T>[];
   readonly last: readonly Column<T>[];
   readonly detailsOf: (delivery: T) => DeliveryDetails;
 }
 
-/** Deliveries by pages, each with a dialog that tells everything about it and sends it again. */
+/** Deliveries by pages, the one that was queued last first, each with a dialog that tells everything about it and sends it again. */
 export function DeliveryList<T extends Delivery>({ first, last, detailsOf, ...table }: DeliveryListProps<T>) {
   return (
     <PagedTable<T>
       {...table}
       keyOf={({ id }) => id}
       columns={[
+        { title: 'Queued', cell: ({ created }) => <Moment at={created} /> },
         ...first,
         { title: 'Status', cell: ({ status }) => <StatusBadge status={status} /> },
         { title: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts },
@@ -78,7 +79,7 @@ function Details({ delivery, details }: DetailsProps) {
 const isUnsent = ({ status }: Delivery): boolean => status === 'pending' || status === 'failed';
 
 function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly close: () => void }) {
-  const { title, moments, idTitle, content, hint, resend } = details;
+  const { title, moment, idTitle, content, hint, resend } = details;
   const { mutate, isPending, error } = useChange(resend, close);
   return (
     <Dialog title={title} onClose={close}>
@@ -87,7 +88,8 @@ function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly 
           facts={[
             { title: 'Status', value: <StatusBadge status={delivery.status} /> },
             { title: 'User', value: delivery.userId === null ? 'none' : <UserLink id={delivery.userId} /> },
-            ...moments,
+            moment,
+            { title: 'Queued', value: <Moment at={delivery.created} /> },
             { title: 'Finished', value: <Moment at={delivery.finished} /> },
             { title: 'Next attempt', value: delivery.nextAttempt === null ? 'none' : <Moment at={delivery.nextAttempt} /> },
             { title: idTitle, value: <code>{delivery.id}</code> },

@@ -28,13 +28,10 @@ export function Deliveries() {
     userId: query['user'],
   };
   const read = useQuery(api.admin.query('/messages', { params: { query: given({ ...filters, ...paging.range }) } }));
-  const detailsOf = ({ id, userId, type, channel, due, created, about }: Message): DeliveryDetails => ({
+  const detailsOf = ({ id, userId, type, channel, due, about }: Message): DeliveryDetails => ({
     title: `${typeNames[type]} · ${channelNames[channel]}`,
     label: `the message to ${userId}`,
-    moments: [
-      { title: 'Due', value: <Moment at={due} /> },
-      { title: 'Queued', value: <Moment at={created} /> },
-    ],
+    moment: { title: 'Due', value: <Moment at={due} /> },
     idTitle: 'Id',
     content: { title: 'About', value: about },
     hint: 'Laurel checks again whether the user may receive it, and skips it otherwise.',

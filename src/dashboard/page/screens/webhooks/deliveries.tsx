@@ -31,7 +31,7 @@ export function Deliveries({ id, kinds }: DeliveriesProps) {
   const detailsOf = (delivery: Delivery): DeliveryDetails => ({
     title: delivery.kind,
     label: `the delivery ${delivery.id}`,
-    moments: [{ title: 'Happened', value: <Moment at={delivery.occurred} /> }],
+    moment: { title: 'Happened', value: <Moment at={delivery.occurred} /> },
     idTitle: 'webhook-id',
     content: { title: 'Payload', value: delivery.payload },
     resend: () => api.admin.POST('/webhooks/{id}/deliveries/{deliveryId}/resend', { params: { path: { id, deliveryId: delivery.id } } }),

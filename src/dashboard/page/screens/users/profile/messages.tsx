@@ -12,7 +12,7 @@ type Message = components['schemas']['Message'];
 
 const messagesShown = 5;
 
-/** The newest messages to the user. */
+/** The newest messages to the user, by when they were due. */
 export function MessagesPanel() {
   const { api, href } = useScope();
   const { id } = useUser().profile;
@@ -25,7 +25,7 @@ export function MessagesPanel() {
           {(rows) => (
             <Table<Message>
               caption="Newest messages"
-              rows={rows}
+              rows={rows.toSorted((one, other) => other.due.localeCompare(one.due))}
               keyOf={(row) => row.id}
               columns={[
                 { title: 'Due', cell: ({ due }) => <Moment at={due} /> },
