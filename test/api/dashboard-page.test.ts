@@ -275,6 +275,21 @@ describe('The page of the dashboard', () => {
     expect(tab.problems).to.deep.equal([]);
   });
 
+  it('says that the session has ended, and returns to the same screen', async () => {
+    const ended = page.getByText('Your session has ended.');
+    await page.goto(`${address}/dashboard`);
+    await page.getByLabel('Admin key', { exact: true }).waitFor();
+    expect(await ended.count(), 'before the first sign-in').to.equal(0);
+    await tab.enterKey(adminKey);
+    await tab.show('/users');
+    await browser!.context.clearCookies();
+    await page.getByRole('link', { name: 'Levels', exact: true }).click();
+    await ended.waitFor();
+    await tab.enterKey(adminKey);
+    await page.getByRole('heading', { level: 1, name: 'Levels' }).waitFor();
+    expect(page.url()).to.equal(`${address}/dashboard/levels`);
+  });
+
   describe('after an operator has signed out', () => {
     const change = async (key: string): Promise<void> => {
       await tab.signIn(key);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/preact-query';
 import { LocationProvider, useLocation } from 'preact-iso';
-import { useCallback, useMemo } from 'preact/hooks';
+import { useCallback, useMemo, useRef } from 'preact/hooks';
 import { readSession, type Session } from '../api/session.js';
 import { forgetDrafts } from '../editor/draft/draft-storage.js';
 import { createScope, ScopeContext, tenantOf } from '../scope/scope.js';
@@ -20,9 +20,11 @@ async function currentSession(): Promise<Session | null> {
 export function App() {
   const { data: session, error, refetch } = useQuery({ queryKey: ['session'], queryFn: currentSession });
   const readAgain = useCallback((): void => void refetch(), [refetch]);
+  const wasSignedIn = useRef(false);
+  if (session) wasSignedIn.current = true;
   if (error) return <ErrorNote error={error} retry={readAgain} />;
   if (session === undefined) return <Loading />;
-  if (session === null) return <SignIn onSignedIn={readAgain} />;
+  if (session === null) return <SignIn hasEnded={wasSignedIn.current} onSignedIn={readAgain} />;
   return (
     <LocationProvider scope="/dashboard">
       <InTenant session={session} onSignedOut={readAgain} />
