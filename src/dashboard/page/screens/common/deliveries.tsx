@@ -111,8 +111,7 @@ function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly 
               {(cancel) => (
                 <ChangeDialog title="Send again" confirm="Send again" close={cancel} change={resend} onChanged={close}>
                   <p>
-                    Its status is <StatusBadge status={delivery.status} /> since <Moment at={delivery.finished} />. A receiver that already
-                    has it gets it a second time.
+                    This delivery has ended: <StatusBadge status={delivery.status} /> A receiver that already has it gets it a second time.
                   </p>
                 </ChangeDialog>
               )}
