@@ -188,7 +188,9 @@ describe('The page of the dashboard', () => {
   describe('lists messages to users', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });
-      await new Timeline(world!).at('2040-01-09T09:00:00Z');
+      const timeline = new Timeline(world!);
+      // Three and seven days after they were last active.
+      for (const day of ['2040-01-05', '2040-01-09']) await timeline.at(`${day}T09:00:00Z`);
     });
     beforeEach(() => tab.signIn(adminKey));
 
@@ -197,9 +199,10 @@ describe('The page of the dashboard', () => {
       const messages = await sentMessages(world!);
       expect(messages.length).to.be.at.least(2);
       for (const [minute, { outbox }] of messages.entries()) {
-        const values = [outbox, minute];
-        await world!.pool.query("update deliveries set created = '2040-01-09'::timestamptz + $2 * interval '1 minute' where outbox = $1", values);
-        await world!.pool.query("update outbox set at = '2040-01-09'::timestamptz - $2 * interval '1 minute' where id = $1", values);
+        const day = Date.UTC(2040, 0, 9);
+        const update = (text: string, ms: number) => world!.pool.query(text, [outbox, new Date(ms)]);
+        await update('update deliveries set created = $2 where outbox = $1', day + minute * 60_000);
+        await update('update outbox set at = $2 where id = $1', day - minute * 60_000);
       }
       const times = async (table: string): Promise<string[]> => {
         const cells = await page.getByRole('table', { name: table, exact: true }).locator('tbody td:first-child time').all();

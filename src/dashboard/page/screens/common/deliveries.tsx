@@ -111,7 +111,7 @@ function DeliveryDialog({ delivery, details, close }: DetailsProps & { readonly 
               {(cancel) => (
                 <ChangeDialog title="Send again" confirm="Send again" close={cancel} change={resend} onChanged={close}>
                   <p>
-                    This delivery has ended: <StatusBadge status={delivery.status} /> A receiver that already has it gets it a second time.
+                    Its status is <StatusBadge status={delivery.status} />: a receiver that already has it gets it a second time.
                   </p>
                 </ChangeDialog>
               )}
