@@ -139,7 +139,7 @@ describe('docs/moving-from-trophy.md', () => {
 
   it('names the addresses and the version of the client library that the tests call', () => {
     const { version } = JSON.parse(text('../../node_modules/@trophyso/node/package.json')) as { version: string };
-    expect(guide).to.include(`\`@trophyso/node\` with an Admin API, ${version} among them`);
+    expect(guide).to.include(`\`@trophyso/node\` with an Admin API, such as ${version}`);
     const { api, admin } = TrophyApiEnvironment.Production;
     for (const address of [api, admin]) expect(guide).to.include(address);
   });
