@@ -34,9 +34,7 @@ export class CostlyRequests {
     await this.rateLimit?.count(keyId, () => undefined);
     const inTurn = this.byKey.get(keyId) ?? pLimit(1);
     if (inTurn.pendingCount >= limits.maxCostlyWaiting) {
-      throw new LaurelError('too_many_requests', 'Too many requests of this kind with this key wait for each other: send one at a time.', {
-        retryAfterS: 1,
-      });
+      throw new LaurelError('too_many_requests', 'Too many queued requests for this key: send one at a time.', { retryAfterS: 1 });
     }
     this.byKey.set(keyId, inTurn);
     try {

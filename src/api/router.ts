@@ -100,9 +100,12 @@ function errors({ log, refusals }: AppOptions): Middleware {
     try {
       await next();
       if (context.respond === false || context.body !== undefined) return;
-      if (context.status === 404) throw new LaurelError('not_found', `There is nothing at ${context.method} ${context.path}.`);
+      if (context.status === 404) throw new LaurelError('not_found', `No route matches ${context.method} ${context.path}.`);
       // The router has set Allow.
-      if (context.status === 405) throw new LaurelError('method_not_allowed', 'This address exists, but not with this method.');
+      if (context.status === 405) {
+        const methods = context.response.get('Allow').replaceAll(', ', ' or ');
+        throw new LaurelError('method_not_allowed', `Method not allowed: use ${methods}.`);
+      }
       if (context.status === 501) throw new LaurelError('method_not_allowed', 'This method is not supported.');
     } catch (error) {
       const logOf = (): Logger => requestLog(log, context);

@@ -43,11 +43,7 @@ function checkAddress({ url }: Koa.Context): void {
   try {
     decodeURIComponent(url);
   } catch (error) {
-    throw new LaurelError(
-      'invalid_request',
-      'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.',
-      { cause: error },
-    );
+    throw new LaurelError('invalid_request', 'Invalid percent-encoding in the URL: encode text as UTF-8.', { cause: error });
   }
 }
 

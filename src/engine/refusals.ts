@@ -36,7 +36,7 @@ export function refusal(outcome: number, user: string): Error {
 export function ledgerFull(): LaurelError {
   return new LaurelError(
     'not_ready',
-    'Nothing can be stored for now: Postgres is away or slow, and the ledger is at its limit. Try again later.',
+    `Writes are temporarily unavailable: Postgres is unavailable or slow, and the ledger is at its limit. Retry in ${limits.ledgerFullRetryS} s.`,
     { retryAfterS: limits.ledgerFullRetryS, reason: 'ledger_full' },
   );
 }

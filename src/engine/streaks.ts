@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
+import { limits } from '../shared/limits.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { StreakLength } from '../history/reader.js';
 import type { ActiveConfig } from '../plan/active-config.js';
@@ -105,7 +106,7 @@ export type ItemResult = string | undefined;
 const sentences: Readonly<Record<number, string>> = {
   [outcomes.userUnknown]: 'There is no user with this id.',
   [outcomes.streaksDisabled]: 'Streaks are not enabled.',
-  [outcomes.tooMany]: 'The user has as many as can be held.',
+  [outcomes.tooMany]: `The user already has the maximum number of freezes (${limits.maxFreezes}).`,
   [outcomes.noFreeze]: 'The user has no freeze.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
   [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
@@ -157,6 +158,9 @@ export async function addPause(
   const id = randomUUID();
   const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };
   const { outcome } = await engine.call(tenant, 'addPause', () => ({ args }));
+  if (outcome === outcomes.tooMany) {
+    return { id, problem: `The user already has the maximum number of current and upcoming pauses (${limits.maxPausesPerUser}).` };
+  }
   return { id, problem: itemResult(outcome) };
 }
 

@@ -188,9 +188,9 @@ const properties: readonly Row[] = [
   ),
 ];
 
-const badAddress = 'The address is not valid: what follows a percent sign must be the two hexadecimal digits of a byte of UTF-8.';
+const badAddress = 'Invalid percent-encoding in the URL: encode text as UTF-8.';
 const noMetric = (name: string): string => `There is no metric with the key "${name}".`;
-const otherMethod = 'This address exists, but not with this method.';
+const otherMethod = (methods: string): string => `Method not allowed: use ${methods}.`;
 const addresses: readonly Row[] = [
   get('an unknown metric', '/v1/users/ana/metrics/nothing', 404, noMetric('nothing')),
   get('a metric in other letters', '/v1/users/ana/metrics/M', 404, noMetric('M')),
@@ -199,21 +199,21 @@ const addresses: readonly Row[] = [
   ['an event of an unknown metric', { method: 'POST', path: '/v1/metrics/nothing/event', body: good }, 404, noMetric('nothing')],
   get('an unknown points system', '/v1/users/ana/points/nothing', 404, 'There is no points system with the key "nothing".'),
   get('an unknown leaderboard', '/v1/leaderboards/nothing', 404, 'There is no leaderboard with the key "nothing".'),
-  get('an unknown path', '/v1/nothing', 404, 'There is nothing at GET /v1/nothing.'),
-  get('a path in other letters', '/V1/users/ana', 404, 'There is nothing at GET /V1/users/ana.'),
-  get('a path of the Admin API in other letters', '/ADMIN/v1/metrics', 404, 'There is nothing at GET /ADMIN/v1/metrics.'),
-  get('a slash at the end', '/v1/users/ana/', 404, 'There is nothing at GET /v1/users/ana/.'),
-  get('an escape and a slash at the end', '/v1/users/%61na/', 404, 'There is nothing at GET /v1/users/%61na/.'),
-  get('a health check in other letters', '/health/Live', 404, 'There is nothing at GET /health/Live.'),
-  get('another version', '/v2/users/ana', 404, 'There is nothing at GET /v2/users/ana.'),
-  get('a path of the other API', '/admin/v1/users/ana/metrics', 404, 'There is nothing at GET /admin/v1/users/ana/metrics.'),
+  get('an unknown path', '/v1/nothing', 404, 'No route matches GET /v1/nothing.'),
+  get('a path in other letters', '/V1/users/ana', 404, 'No route matches GET /V1/users/ana.'),
+  get('a path of the Admin API in other letters', '/ADMIN/v1/metrics', 404, 'No route matches GET /ADMIN/v1/metrics.'),
+  get('a slash at the end', '/v1/users/ana/', 404, 'No route matches GET /v1/users/ana/.'),
+  get('an escape and a slash at the end', '/v1/users/%61na/', 404, 'No route matches GET /v1/users/%61na/.'),
+  get('a health check in other letters', '/health/Live', 404, 'No route matches GET /health/Live.'),
+  get('another version', '/v2/users/ana', 404, 'No route matches GET /v2/users/ana.'),
+  get('a path of the other API', '/admin/v1/users/ana/metrics', 404, 'No route matches GET /admin/v1/users/ana/metrics.'),
   get('percent signs that say nothing', '/v1/users/100%', 400, badAddress),
   ['bytes that are not UTF-8', { method: 'PUT', path: '/v1/users/%E0%A4%A', body: '{}' }, 400, badAddress],
   ['half of a surrogate pair, as bytes', { method: 'PUT', path: '/v1/users/%ED%A0%80', body: '{}' }, 400, badAddress],
   get('percent signs in a query', '/v1/leaderboards/l?userId=%zz', 400, badAddress),
   get('no address', 'http://[', 400, 'The URL of the request is not valid.'),
-  get('another method', eventPath, 405, otherMethod),
-  ['another method of the Admin API', { method: 'POST', path: '/admin/v1/clock', body: '{}' }, 405, otherMethod],
+  get('another method', eventPath, 405, otherMethod('POST')),
+  ['another method of the Admin API', { method: 'POST', path: '/admin/v1/clock', body: '{}' }, 405, otherMethod('HEAD or GET or PUT')],
   ['a method that no address has', { method: 'PROPFIND', path: '/v1/users/ana' }, 405, 'This method is not supported.'],
 ];
 

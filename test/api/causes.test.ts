@@ -140,7 +140,7 @@ describe('Why a service is not ready', () => {
       const ready = await small.get('/health/ready');
       expect([ready.status, (ready.body as { error: string }).error]).to.deep.equal([
         503,
-        'Nothing can be stored for now: Postgres is away or slow, and the ledger is at its limit. Try again later.',
+        'Writes are temporarily unavailable: Postgres is unavailable or slow, and the ledger is at its limit. Retry in 5 s.',
       ]);
       const metrics = await scrape(small.metricsAddress);
       expect(metrics.value('laurel_ready')).to.equal(0);

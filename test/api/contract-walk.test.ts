@@ -52,7 +52,7 @@ describe('Every operation of the contract', () => {
       expect([operation.id, reply.status, reply.body]).to.deep.equal([
         operation.id,
         404,
-        { error: `There is nothing at ${operation.method} ${base}${operation.path}.` },
+        { error: `No route matches ${operation.method} ${base}${operation.path}.` },
       ]);
     }
   });

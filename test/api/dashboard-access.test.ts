@@ -92,7 +92,7 @@ describe('A request of the dashboard', () => {
     }
     const unknown = await asPage(world, cookies.get('full')!, ['GET', '/dashboard/api/v1/nothing']);
     expect(unknown.status).to.equal(404);
-    expect(errorOf(unknown)).to.equal('There is nothing at GET /dashboard/api/v1/nothing.');
+    expect(errorOf(unknown)).to.equal('No route matches GET /dashboard/api/v1/nothing.');
   });
 
   it('counts for the key in RATE_LIMIT, and is closed to the origins of CORS_ORIGINS', async () => {

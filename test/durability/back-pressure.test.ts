@@ -32,7 +32,7 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   expect(status, `${what}: ${JSON.stringify(body)}`).to.equal(503);
   expect(headers.get('retry-after'), what).to.equal(String(limits.ledgerFullRetryS));
   expect(body).to.deep.equal({
-    error: 'Nothing can be stored for now: Postgres is away or slow, and the ledger is at its limit. Try again later.',
+    error: 'Writes are temporarily unavailable: Postgres is unavailable or slow, and the ledger is at its limit. Retry in 5 s.',
   });
 }
 
