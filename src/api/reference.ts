@@ -161,7 +161,7 @@ const failures = {
   401: ['Unauthorized', failure('The API key is missing or not valid.')],
   403: ['Forbidden', failure('The API key may not call this operation, or not for this user or tenant.')],
   404: ['NotFound', failure('Something that the path or the `Tenant-ID` header names does not exist.')],
-  405: ['MethodNotAllowed', failure('The path exists, but not with this method.')],
+  405: ['MethodNotAllowed', failure('The path does not support this method.')],
   409: ['Conflict', failure('What the request is based on has changed; nothing was changed.')],
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
   422: ['Unprocessable', failure('The request is not valid; nothing was changed.')],

@@ -53,7 +53,7 @@ export interface Position {
 /** Redis no longer has the ledger that was being committed, or has lost part of it. */
 export class RedisReplaced extends Error {
   constructor() {
-    super('Redis has lost data that Postgres has, or is another one; or Postgres has lost data');
+    super('Redis and Postgres are out of sync: one of them has lost data or was replaced');
     this.name = 'RedisReplaced';
   }
 }

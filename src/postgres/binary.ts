@@ -50,10 +50,7 @@ export function* inStatements<T>(rows: readonly T[]): Generator<readonly T[]> {
 /** A row whose values its columns can't hold. */
 export class RowProblem extends Error {
   constructor(table: string, options: { cause: unknown }) {
-    super(
-      `no row of ${table} can be made of it: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`,
-      options,
-    );
+    super(`cannot encode a row of ${table}: ${options.cause instanceof Error ? options.cause.message : String(options.cause)}`, options);
     this.name = 'RowProblem';
   }
 }
@@ -151,7 +148,7 @@ export class BinaryWriter {
   }
 
   moment(ms: number): void {
-    if (!(Math.abs(ms) < maxMomentMs)) throw new RangeError(`${ms} is no moment`);
+    if (!(Math.abs(ms) < maxMomentMs)) throw new RangeError(`${ms} is not a valid timestamp`);
     this.bigint(Math.round((ms - epochMs) * 1_000));
   }
 
