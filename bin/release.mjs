@@ -114,7 +114,7 @@ function release(wanted, { isDryRun, hasImage }) {
   const branch = run(root, 'git', 'branch', '--show-current');
   if (branch !== 'main') throw stopped(`Releases are made from main, and ${branch === '' ? 'no branch' : branch} is checked out.`);
   if (run(root, 'git', 'status', '--porcelain') !== '') throw stopped('The working tree has changes: commit or stash them.');
-  if (run(root, 'git', 'tag', '--list', tag) !== '') throw stopped(`The tag ${tag} exists already.`);
+  if (run(root, 'git', 'tag', '--list', tag) !== '') throw stopped(`The tag ${tag} already exists.`);
   const changelog = datedChangelog(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version);
   const clone = mkdtempSync(join(tmpdir(), 'laurel-release-'));
   // Ctrl-C also ends the program that runs: it fails, and the clone is removed.

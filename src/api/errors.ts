@@ -43,7 +43,7 @@ export function errorResponse(error: unknown, logOf: () => Logger, refused: (err
     logOf().error({ err: error }, 'request failed');
     return {
       status: 500,
-      body: { error: 'Internal error: the operator finds the details in the log, under the id in X-Request-Id.' },
+      body: { error: 'Internal error: the log of the service has the details, under the id in X-Request-Id.' },
       headers: {},
     };
   }

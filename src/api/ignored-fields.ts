@@ -48,7 +48,7 @@ export function withWarnings(response: RouteResponse, ignored: readonly Path[]):
   const warnings = ignored.slice(0, limits.maxComplaints).map((path) => {
     const at = path.findIndex(isIndex);
     const name = path.slice(at + 1).join('.');
-    return warningOf(at < 0 ? 0 : Number(path[at]), `There is no field \`${name.slice(0, limits.maxKeyChars)}\` here: it was ignored.`);
+    return warningOf(at < 0 ? 0 : Number(path[at]), `The unknown field \`${name.slice(0, limits.maxKeyChars)}\` was ignored.`);
   });
   return { ...response, body: { ...body, issues: [...(body.issues as unknown[]), ...warnings] } };
 }

@@ -141,7 +141,7 @@ function listen(server: Server, { host, port, variable }: Listen): Promise<void>
     });
     // A process of a supervisor gets the port from it, and would wait for one that is gone without end.
     const gone = (): void => {
-      reject(new OperatorError('The supervisor is gone.'));
+      reject(new OperatorError('The supervisor process has exited.'));
     };
     cluster.worker?.once('disconnect', gone);
     server.listen(port, host, () => {

@@ -60,7 +60,7 @@ export async function completeAchievement(
     if (achievement.trigger !== 'api') {
       throw new LaurelError(
         'unprocessable',
-        `The achievement ${JSON.stringify(key)} is not completed by a call: its trigger is ${achievement.trigger}.`,
+        `The achievement ${JSON.stringify(key)} cannot be completed through the API: its trigger is ${achievement.trigger}.`,
       );
     }
     checkAttributeKeys([user.attributes, active.userAttributes]);

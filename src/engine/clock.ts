@@ -39,4 +39,4 @@ export class Clock {
 
 /** The refusal of a time before `nowMs`, the present one. */
 export const clockBackward = (nowMs: number): LaurelError =>
-  new LaurelError('unprocessable', `The test clock only goes forward: it is ${new Date(nowMs).toISOString()} already.`);
+  new LaurelError('unprocessable', `The test clock only moves forward: it is already at ${new Date(nowMs).toISOString()}.`);

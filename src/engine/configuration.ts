@@ -147,6 +147,6 @@ function checkExpected({ version }: ConfigVersion, expected: number | undefined)
   if (expected === undefined || expected === version) return;
   throw new LaurelError(
     'conflict',
-    `The configuration is at version ${version}, and the change was made for version ${expected}: look at the newest one and change that.`,
+    `The configuration is at version ${version}, and the change is based on version ${expected}: read the newest version and change that.`,
   );
 }

@@ -188,7 +188,7 @@ export class Engine {
     if (Number(values[2]) < limits.maxEndedSegments) return;
     throw new LaurelError(
       'not_ready',
-      `The last ${limits.maxEndedSegments} changes of the configuration still wait for the worker, which settles all users up to each. Try again shortly.`,
+      `Too many recent configuration changes: the worker has not yet settled all users up to the last ${limits.maxEndedSegments}. Try again shortly.`,
     );
   }
 

@@ -122,7 +122,7 @@ export async function countUsersByLevel(
 export async function summariseLevels(stores: SummaryStores, tenant: number, key: string): Promise<LevelCountResponse[]> {
   const { levels } = await countUsersByLevel(stores, tenant, (config) => requireSystem(config, key));
   if (levels.length === 0) {
-    throw new LaurelError('unprocessable', `The points system ${JSON.stringify(key)} has no levels: ask again when it has some.`);
+    throw new LaurelError('unprocessable', `The points system ${JSON.stringify(key)} has no levels: add a level first.`);
   }
   return levels.map(({ level, users }) => ({ level: levelResponse(level), users }));
 }

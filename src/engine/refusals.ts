@@ -17,14 +17,14 @@ export function refusal(outcome: number, user: string): Error {
     case outcomes.outOfPoints:
       return new LaurelError('unprocessable', 'The user does not have enough points for this event.');
     case outcomes.alreadyCompleted:
-      return new LaurelError('unprocessable', 'The user has completed this achievement already.');
+      return new LaurelError('unprocessable', 'The user has already completed this achievement.');
     case outcomes.notCompletable:
       return new LaurelError(
         'unprocessable',
         'The user cannot complete this achievement: it is locked, or its attribute filters do not match.',
       );
     case outcomes.userExists:
-      return new LaurelError('unprocessable', `A user with the id ${JSON.stringify(user)} exists already: change it with PUT or PATCH.`);
+      return new LaurelError('unprocessable', `A user with the id ${JSON.stringify(user)} already exists: change it with PUT or PATCH.`);
     case outcomes.userUnknown:
       return new LaurelError('not_found', `There is no user with the id ${JSON.stringify(user)}: identify the user with PUT first.`);
     default:

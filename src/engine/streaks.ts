@@ -109,9 +109,9 @@ const sentences: Readonly<Record<number, string>> = {
   [outcomes.tooMany]: `The user already has the maximum number of freezes (${limits.maxFreezes}).`,
   [outcomes.noFreeze]: 'The user has no freeze.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
-  [outcomes.nothingToRestore]: 'The user has not lost a streak that could be restored.',
+  [outcomes.nothingToRestore]: 'The user has no lost streak to restore.',
   [outcomes.noStreak]: 'The user has no streak.',
-  [outcomes.longerStreak]: 'The running streak is longer than the one that the user lost last: a restore would shorten it.',
+  [outcomes.longerStreak]: 'The current streak is longer than the lost one: a restore would shorten it.',
   [outcomes.pauseTooEarly]: "A pause must not start before today's date in the user's time zone.",
 };
 

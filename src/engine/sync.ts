@@ -42,7 +42,7 @@ export const aheadSentence = ({ epoch, newest, offset }: Comparison): string =>
   'Postgres is older than Redis: ' +
   (newest === ''
     ? `Redis was restored after that (its epoch is ${epoch}, Postgres knows ${offset.epoch}). `
-    : `it has the ledger up to ${offset.lastId}, and had had it up to ${newest}. `) +
+    : `it has the ledger up to ${offset.lastId}, and had committed it up to ${newest} before. `) +
   'Restore the newest state of Postgres, or run laurel restore --discard, which drops what Redis has beyond it.';
 
 /** The 503 for a Redis out of sync with Postgres. */

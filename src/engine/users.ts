@@ -230,7 +230,7 @@ function storedStreak(config: ActiveConfig, { enabled, evaluationMode, metrics, 
   if ((hasConditions || daysOff !== undefined) && !personalization) {
     throw new LaurelError(
       'forbidden',
-      'Users have no streak conditions or days off of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
+      'Users cannot set their own streak conditions or days off while the streak setting `personalization` is off: turn it on, or send only `enabled`.',
     );
   }
   if (daysOff !== undefined && daysOff.length > 0 && frequency !== 'daily') {

@@ -239,7 +239,7 @@ describe('The Admin API', () => {
       403,
       {
         error:
-          'Users have no streak conditions or days off of their own while the streak setting `personalization` is off: switch it on in the streak settings, or send only `enabled`.',
+          'Users cannot set their own streak conditions or days off while the streak setting `personalization` is off: turn it on, or send only `enabled`.',
       },
     ]);
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);

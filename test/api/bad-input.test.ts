@@ -115,7 +115,7 @@ const ids: readonly Row[] = [
   profile(
     'of a user who exists',
     { id: 'ana' },
-    'A user with the id "ana" exists already: change it with PUT or PATCH.',
+    'A user with the id "ana" already exists: change it with PUT or PATCH.',
     'POST',
     '/v1/users',
   ),
@@ -333,6 +333,6 @@ describe('Bad input gets its status and a sentence, and changes nothing:', () =>
 
   it('the clock set backward (422)', () => {
     const request = { method: 'PUT', path: '/admin/v1/clock', body: JSON.stringify({ now: '2040-01-01T00:00:00Z' }) };
-    return expectRefusal(request, 422, 'The test clock only goes forward: it is 2040-01-02T12:00:00.000Z already.');
+    return expectRefusal(request, 422, 'The test clock only moves forward: it is already at 2040-01-02T12:00:00.000Z.');
   });
 });

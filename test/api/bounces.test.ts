@@ -325,7 +325,7 @@ describe('Bounces and complaints', () => {
       ['ses', 'SES_TOPIC_ARN'],
     ] as const) {
       const reply = await bare.request('POST', `/m/bounces/${path}`, { body: {}, key: null });
-      expect(answer(reply)).to.deep.equal([404, { error: `There is nothing here: ${setting} is not set.` }]);
+      expect(answer(reply)).to.deep.equal([404, { error: `This endpoint is disabled: ${setting} is not set.` }]);
     }
     expect((await bare.request('GET', '/m/bounces/ses', { key: null })).status).to.equal(405);
     await bare.stop();

@@ -160,7 +160,7 @@ describe('The client library', () => {
       [404, /^There is no user with the id "nobody"/, () => trophy.users.points('nobody', 'points')],
       [404, /^There is no metric with the key "nothing"/, () => trophy.metrics.event('nothing', { user: { id: 'ana' }, value: 1 })],
       [422, /^Invalid attribute keys: town\. /, () => trophy.users.update('ana', { attributes: { town: 'x' } })],
-      [422, /^A user with the id "ana" exists already/, () => trophy.users.create({ id: 'ana' })],
+      [422, /^A user with the id "ana" already exists/, () => trophy.users.create({ id: 'ana' })],
     ];
     for (const [status, sentence, call] of refused) {
       const error = await rejection(call());

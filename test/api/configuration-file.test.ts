@@ -176,13 +176,13 @@ describe('The configuration over HTTP', () => {
         'an earlier version',
         { file: both, version: 0 },
         409,
-        'The configuration is at version 1, and the change was made for version 0: look at the newest one and change that.',
+        'The configuration is at version 1, and the change is based on version 0: read the newest version and change that.',
       ],
       [
         'a version to come',
         { file: both, version: 2 },
         409,
-        'The configuration is at version 1, and the change was made for version 2: look at the newest one and change that.',
+        'The configuration is at version 1, and the change is based on version 2: read the newest version and change that.',
       ],
     ] as const) {
       it(`refuses ${what}, and changes nothing`, async () => {

@@ -28,7 +28,7 @@ describe('Fields that the Admin API does not know', () => {
     expect(reply.status).to.equal(201);
     expect(reply.headers.get(header)).to.equal('1.descripton, 1.levels.0.color');
     const warning = (field: string): object => {
-      const message = `There is no field \`${field}\` here: it was ignored.`;
+      const message = `The unknown field \`${field}\` was ignored.`;
       return { index: 1, severity: 'warning', level: 'warning', message, reason: message };
     };
     const { created, issues } = batchOf(reply);
@@ -49,7 +49,7 @@ describe('Fields that the Admin API does not know', () => {
     const reply = await send('POST', '/metrics/events', [event]);
     expect(reply.body).to.deep.include({ accepted: 1 });
     expect(reply.headers.get(header)).to.equal('0.user.emial');
-    expect(batchOf(reply).issues.map(({ message }) => message)).to.deep.equal(['There is no field `user.emial` here: it was ignored.']);
+    expect(batchOf(reply).issues.map(({ message }) => message)).to.deep.equal(['The unknown field `user.emial` was ignored.']);
   });
 
   it('are named up to 20 of them', async () => {

@@ -141,7 +141,7 @@ describe('A points system', () => {
     ...['', '/levels', '/level-summary', '/summary', '/boosts'].map(
       (rest) => [`/v1/points/x${rest}`, 404, 'There is no points system with the key "x".'] as const,
     ),
-    ['/v1/points/bare/level-summary', 422, 'The points system "bare" has no levels: ask again when it has some.'],
+    ['/v1/points/bare/level-summary', 422, 'The points system "bare" has no levels: add a level first.'],
     ['/v1/users/ana/points/x/boosts', 404, 'There is no points system with the key "x".'],
     ['/v1/users/nobody/points/p/boosts', 404, 'There is no user with the id "nobody"'],
     ['/v1/users/%01/points/p/boosts', 422, '`id` must not contain control characters.'],

@@ -168,7 +168,7 @@ describe('A release', () => {
       'Releases are made from main, and idea is checked out.',
     ],
     ['on no branch', ['minor'], () => git('switch', '--quiet', '--detach'), 'Releases are made from main, and no branch is checked out.'],
-    ['of a version that has a tag', ['minor'], () => git('tag', `v${next}`), `The tag v${next} exists already.`],
+    ['of a version that has a tag', ['minor'], () => git('tag', `v${next}`), `The tag v${next} already exists.`],
     ['of an older version', [older], () => undefined, `${older} is older than ${version}, the version of package.json.`],
     [
       'without changes to release',

@@ -135,7 +135,7 @@ describe('Reads', () => {
           { pauses: [{ userId: 'pause', start: '2040-01-01', end: '2040-01-05' }] },
           "A pause must not start before today's date in the user's time zone.",
         ],
-        ['restore', { users: [{ id: 'pause' }] }, 'The user has not lost a streak that could be restored.'],
+        ['restore', { users: [{ id: 'pause' }] }, 'The user has no lost streak to restore.'],
       ];
       for (const [path, body, message] of refused) {
         const reply = await world.request('POST', `/admin/v1/streaks/${path}`, { body });

@@ -325,7 +325,7 @@ describe('Time', () => {
         await world.request('POST', '/admin/v1/tenants', { body: [{ customerId: 'ahead', name: 'Ahead' }] });
         await world.advance(2, '2040-01-09T12:00:00.000Z');
         const refused = await put(world, '2040-01-05T12:00:00.000Z');
-        const error = 'The test clock only goes forward: it is 2040-01-09T12:00:00.000Z already.';
+        const error = 'The test clock only moves forward: it is already at 2040-01-09T12:00:00.000Z.';
         expect(answer(refused)).to.deep.equal([422, { error }]);
         expect(answer(await world.get(clock))).to.deep.equal([200, { now: '2040-01-02T12:00:00.000Z' }]);
       } finally {

@@ -116,7 +116,7 @@ describe('Users', () => {
     it('once: POST with a known id is refused, and changes nothing', async () => {
       const id = fresh();
       await ways['POST /users'](world, id, whole);
-      const error = `A user with the id "${id}" exists already: change it with PUT or PATCH.`;
+      const error = `A user with the id "${id}" already exists: change it with PUT or PATCH.`;
       expect(answer(await ways['POST /users'](world, id, { name: 'Other' }))).to.deep.equal([422, { error }]);
       await expectProfile(id, { ...whole, created: now, updated: now });
     });

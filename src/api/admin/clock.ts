@@ -6,7 +6,7 @@ import { type Route, type Services, defineRoute } from '../route.js';
 
 /** Without TEST_CLOCK the route does not exist (docs/rules/time.md). */
 function requireTestClock({ clock }: Services): void {
-  if (!clock.settable) throw new LaurelError('not_found', 'There is no test clock: start the service with TEST_CLOCK=1 to have one.');
+  if (!clock.settable) throw new LaurelError('not_found', 'The test clock is off: start the service with TEST_CLOCK=1.');
 }
 
 const clockShape = z.object({ now: instantShape }).meta({ id: 'Clock' });

@@ -35,7 +35,7 @@ function checkToken(context: Koa.Context, token: string): void {
   }
 }
 
-const notConfigured = (setting: string): LaurelError => new LaurelError('not_found', `There is nothing here: ${setting} is not set.`);
+const notConfigured = (setting: string): LaurelError => new LaurelError('not_found', `This endpoint is disabled: ${setting} is not set.`);
 
 /**
  * Bounces and complaints of Postmark and of SES, which call without a key: Postmark with a token, SNS with a signature. Reports that change nothing

@@ -24,7 +24,7 @@ function endOrder(log: Logger): Promise<EndOrder> {
     cluster.worker?.once('disconnect', () => {
       // Without this, node:cluster exits at once when the channel closes.
       if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
-      log.debug('the supervisor is gone');
+      log.debug('supervisor process exited, stopping');
       resolve({ order: 'stop', delayMs: 0 });
     });
   });
