@@ -128,7 +128,7 @@ export async function createApplicationKeys(pool: pg.Pool, { tenant, items, nowM
   const counts = new Map(rows.map(({ userId, count }) => [userId, count]));
   const keys = items.map((item): KeyedItem | { readonly problem: string } => {
     if (item.expires && item.expires.getTime() <= nowMs)
-      return { problem: 'This key would have expired already: choose a later `expires`.' };
+      return { problem: 'This key would already have expired: choose a later `expires`.' };
     const count = (counts.get(item.userId) ?? 0) + 1;
     counts.set(item.userId, count);
     if (count > limits.maxKeysPerUser) return { problem: `A user has at most ${limits.maxKeysPerUser} keys: delete one first.` };

@@ -51,7 +51,7 @@ export class CostlyRequests {
     if (isOver) {
       throw new LaurelError(
         'too_many_requests',
-        `This key may use ${work.maxS} s of processing time for such requests in ${work.windowS} s: retry after the seconds in Retry-After.`,
+        `This key may use ${work.maxS} s of worker thread time in ${work.windowS} s: retry after the seconds in Retry-After.`,
         { retryAfterS: resetS },
       );
     }

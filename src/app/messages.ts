@@ -43,7 +43,7 @@ function transportsOf({ settings, pool, log }: Context): Transports {
   return createTransports(settings, {
     pool,
     onUnsavedTickets: (error) => {
-      log.warn({ err: error }, 'tickets of push notifications not saved, their receipts will not be read');
+      log.warn({ err: error }, 'push notification tickets not saved, receipts will not be checked');
     },
   });
 }

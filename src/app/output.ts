@@ -30,10 +30,10 @@ export function printOfService(): Print {
 export function logNodeEvents(log: Logger): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
-    log.warn({ err: warning }, 'warning of Node');
+    log.warn({ err: warning }, 'Node.js warning');
   });
   process.on('uncaughtException', (error) => {
-    log.fatal({ err: error }, 'unexpected error, the process ends');
+    log.fatal({ err: error }, 'unexpected error, exiting');
     process.exit(1);
   });
 }

@@ -84,7 +84,7 @@ function addSecrets(file: string, variables: readonly string[]): string[] {
  */
 export function composeFile(template: string, installed: string): string {
   if (!installed.startsWith('node_modules')) {
-    throw new OperatorError('compose.yaml runs the Laurel of node_modules, and this folder has none: install the package here first.');
+    throw new OperatorError('compose.yaml runs Laurel from node_modules, which this folder does not have: install the package here first.');
   }
   const check = `fetch('http://127.0.0.1:7070/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))`;
   const replaced: readonly (readonly [old: string, text: string])[] = [

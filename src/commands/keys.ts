@@ -60,7 +60,7 @@ function wordsOf<T extends string>(option: string, text: string | undefined, kno
   if (text === undefined) return null;
   const words = text.split(',').filter((word) => word !== '');
   const unknown = words.find((word) => !known.some((one) => one === word));
-  if (unknown !== undefined) throw new OperatorError(`${option}: ${JSON.stringify(unknown)} is none of ${known.join(', ')}.`);
+  if (unknown !== undefined) throw new OperatorError(`${option}: ${JSON.stringify(unknown)} is not one of ${known.join(', ')}.`);
   return known.filter((one) => words.includes(one));
 }
 

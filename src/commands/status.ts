@@ -31,7 +31,7 @@ function linesOf({ redis, postgres, processes, tenants, lagEntries, lagSeconds, 
     `Processes  ${processes?.length ?? unknown}`,
     ...(processes ?? []).map(
       ({ role, host, pid, redis: at, prefix, confirmed }) =>
-        `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}${confirmed ? '' : ', serves nothing: its Redis is away or out of sync'}`,
+        `  ${role} on ${host}, process ${pid}, Redis ${at}, prefix ${prefix}${confirmed ? '' : ', not serving: its Redis is unavailable or out of sync'}`,
     ),
     `Leases     ${leases?.length ?? unknown}`,
     ...(leases ?? []).map(({ holder, tenants: of }) => `  ${holder}: ${counted(of, 'tenant')}`),

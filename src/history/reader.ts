@@ -92,10 +92,7 @@ export class HistoryReader {
     for (let isFirst = true; !(await withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId))); isFirst = false) {
       if (isFirst) this.wakeWriteBehind(tenant);
       if (Date.now() > giveUpAt) {
-        throw new LaurelError(
-          'not_ready',
-          'The history of the last moments is not stored yet: the worker is behind, or does not run. Try again shortly.',
-        );
+        throw new LaurelError('not_ready', 'Recent history is not available yet: the worker is behind or not running. Try again shortly.');
       }
       await delay(pollMs);
     }

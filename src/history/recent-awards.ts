@@ -28,7 +28,7 @@ export function unpackAward(element: Buffer, previous: RecentAward | undefined):
   const valuesEnd = isShared ? element.length : element.length - headBytes;
   const values = unpackSequence(element.subarray(0, Math.max(valuesEnd, 0))) as number[];
   const isDamaged = values.some((value, place) => !Number.isSafeInteger(value) && !(isShared && place === places.dayOffset));
-  if (values.length < places.boosts || isDamaged) throw new Error('a damaged recent award');
+  if (values.length < places.boosts || isDamaged) throw new Error('cannot decode a recent award');
   const number = (place: keyof typeof places): number => values[places[place]] ?? 0;
   const fact = {
     trigger: number('trigger'),
@@ -38,7 +38,7 @@ export function unpackAward(element: Buffer, previous: RecentAward | undefined):
     boosts: values.slice(places.boosts),
   };
   if (isShared) {
-    if (!previous) throw new Error('a recent award without the previous one');
+    if (!previous) throw new Error('cannot decode a recent award: the previous one is missing');
     return { id: previous.id, award: { ...fact, at: previous.award.at, day: previous.award.day } };
   }
   const at = element.readIntBE(valuesEnd + uuidBytes, awardMomentBytes);

@@ -125,7 +125,7 @@ export class ActiveRedis {
       this.options.prefix,
       textArray(await this.servers()),
     ]);
-    if (rowCount !== 1) throw new OperatorError('Another Redis has become the active one of this Postgres.');
+    if (rowCount !== 1) throw new OperatorError('Another Redis is now active for this Postgres.');
   }
 
   /** Runs a restore; until it ends, this process confirms its Redis although that holds no epoch yet. */

@@ -334,7 +334,7 @@ export class WriteBehind {
     // Postgres may be away again, which StoreWatch logs.
     const holder = await leaseHolder(pool, tenant).catch(() => null);
     if (holder === null || holder === this.holder) log.debug({ tenant }, 'ledger stream fenced by a comparison, acquiring the lease again');
-    else if (holder.startsWith('restore:')) log.info({ tenant }, 'a restore has the ledger stream');
+    else if (holder.startsWith('restore:')) log.info({ tenant }, 'ledger stream held by a restore');
     else log.warn({ tenant }, 'another worker has taken over the ledger stream');
   }
 

@@ -96,6 +96,6 @@ export async function waitUntilReady(name: string, server: ProcessHandle, check:
   if (typeof outcome === 'number') return outcome;
   if (outcome === 'ended') return null;
   throw new OperatorError(
-    `${name} runs as process ${server.pid} but does not get ready. ${last} Look at its log, or end it with: kill ${server.pid}`,
+    `${name} runs as process ${server.pid} but is not ready. ${last} Look at its log, or end it with: kill ${server.pid}`,
   );
 }

@@ -7,7 +7,7 @@ const codes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOT
 const states = /^(?:08...|28...|3D000|53300|57P0.)$/;
 /** Messages of ioredis, pg and pg-pool errors without a code. */
 const messages =
-  /^(?:Connection is closed|Connection terminated|Client has encountered a connection error|Command timed out|Query read timeout|Socket timeout|Stream isn't writeable|Reached the max retries per request limit|Command aborted due to connection close|All sentinels are unreachable|Failed to refresh slots cache|timeout exceeded when trying to connect|No node of the cluster answers)/;
+  /^(?:Connection is closed|Connection terminated|Client has encountered a connection error|Command timed out|Query read timeout|Socket timeout|Stream isn't writeable|Reached the max retries per request limit|Command aborted due to connection close|All sentinels are unreachable|Failed to refresh slots cache|timeout exceeded when trying to connect|No node of the cluster responds)/;
 
 /** Whether an error is caused by an unavailable store, which StoreWatch logs. */
 export function isStoreTrouble(error: unknown): boolean {

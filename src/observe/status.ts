@@ -375,7 +375,7 @@ function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'p
   const found: readonly (readonly [boolean, string])[] = [
     [misses('worker'), `No worker ${unreached}`],
     [misses('api'), `No process of the API ${unreached}`],
-    [lostProcesses > 0, `${counted(lostProcesses, 'process', 'processes')} can serve nothing: Redis is away or out of sync.`],
+    [lostProcesses > 0, `${counted(lostProcesses, 'process', 'processes')} cannot serve requests: Redis is unavailable or out of sync.`],
     [outOfSync > 0, `Redis is out of sync for ${counted(outOfSync, 'tenant')}.`],
     [older > 0, `Postgres is older than Redis for ${counted(older, 'tenant')}: docs/operations/backup.md.`],
     [restoring > 0, `The Redis of ${counted(restoring, 'tenant')} is being restored, or its restore was interrupted.`],

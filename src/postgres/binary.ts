@@ -141,7 +141,7 @@ export class BinaryWriter {
   }
 
   float8(value: number): void {
-    if (typeof value !== 'number') throw new TypeError('a number was expected');
+    if (typeof value !== 'number') throw new TypeError('expected a number');
     this.int32(8);
     this.reserve(8);
     this.length = this.buffer.writeDoubleBE(value, this.length);
@@ -157,7 +157,7 @@ export class BinaryWriter {
   }
 
   text(value: string): void {
-    if (typeof value !== 'string') throw new TypeError('a text was expected');
+    if (typeof value !== 'string') throw new TypeError('expected a string');
     this.reserve(4 + value.length * maxBytesPerUnit);
     const start = this.length + 4;
     const written = writeShort(this.buffer, start, value) ?? this.buffer.write(value, start);
@@ -216,7 +216,7 @@ export class BinaryWriter {
 
   /** Byte by byte: `Buffer.writeInt32BE` checks its arguments, and writing takes a quarter longer with it. */
   private int32(value: number): void {
-    if ((value | 0) !== value) throw new RangeError(`${value} is no integer`);
+    if ((value | 0) !== value) throw new RangeError(`${value} is not an integer`);
     this.reserve(4);
     const { buffer, length } = this;
     buffer[length] = value >> 24;

@@ -68,7 +68,7 @@ export class ClusterConnection extends Cluster {
   override sendCommand(command: Command, stream?: Parameters<Cluster['sendCommand']>[1], node?: unknown): unknown {
     // Before it is ready, the connection itself sends CLUSTER commands.
     if (this.status !== 'ready' && command.name !== 'cluster') {
-      command.reject(new Error('No node of the cluster answers'));
+      command.reject(new Error('No node of the cluster responds'));
       return command.promise;
     }
     const { reject } = command;

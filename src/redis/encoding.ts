@@ -13,13 +13,13 @@ export function packMessage(value: unknown): Buffer {
 /** Unpacks consecutive values. Throws if there are none, or if the last one is truncated. */
 export function unpackSequence(blob: Buffer): unknown[] {
   const values = unpackr.unpackMultiple(blob) as unknown[] | undefined;
-  if (!values) throw new Error('values of MessagePack were expected');
+  if (!values) throw new Error('expected MessagePack values');
   return values;
 }
 
 /** Unpacks a value of the function library. The caller names its type, since the library and the service are one version. */
 export function unpackMessage(blob: unknown): unknown {
-  if (!Buffer.isBuffer(blob)) throw new Error('a MessagePack buffer was expected');
+  if (!Buffer.isBuffer(blob)) throw new Error('expected a MessagePack buffer');
   return unpackr.unpack(blob);
 }
 

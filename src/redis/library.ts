@@ -74,7 +74,7 @@ function collectParts(change: SourceChange): (Part & { readonly module: string }
   const parts = new Map<string, Part & { readonly module: string }>();
   const visit = (module: string, trail: readonly string[]): void => {
     if (parts.has(module)) return;
-    if (trail.includes(module)) throw new Error(`Lua modules need each other in a circle: ${[...trail, module].join(' → ')}`);
+    if (trail.includes(module)) throw new Error(`circular dependency between Lua modules: ${[...trail, module].join(' → ')}`);
     const file = `modules/${module}.lua`;
     const source = module === 'contract' ? contractModule(luaLimits) : change(file, readFileSync(luaFolder + file, 'utf8'));
     for (const needed of requiredModules(source)) visit(needed, [...trail, module]);

@@ -22,7 +22,7 @@ export async function trimLedger(redis: RedisConnection, partition: string, epoc
     .catch((error: unknown) => {
       throw causeOfAbort(error);
     });
-  if (!results) throw new Error('Redis gave up the trimming of a ledger');
+  if (!results) throw new Error('Redis aborted the trim of a ledger');
   for (const [error] of results) if (error) throw error;
 }
 

@@ -17,7 +17,7 @@ export class StateMachine<M extends string> {
 
   /** Throws when the mode may not follow on the current one: that is a bug. Nothing changes when it is the current one. */
   setMode(mode: M): void {
-    if (mode !== this.current && !this.moves[this.current].includes(mode)) throw new Error(`${mode} can't follow on ${this.current}`);
+    if (mode !== this.current && !this.moves[this.current].includes(mode)) throw new Error(`cannot change from ${this.current} to ${mode}`);
     this.current = mode;
   }
 }

@@ -84,7 +84,7 @@ describe('Keys of tenants that ask for dry runs all the time', () => {
     expect((await Promise.all([dryRun('operator', planning, 1), versions])).map(({ status }) => status)).to.deep.equal([200, 200]);
 
     expect(await Promise.all(ends)).to.deep.equal(
-      tenants.map(() => [429, 'This key may use 1 s of processing time for such requests in 600 s: retry after the seconds in Retry-After.']),
+      tenants.map(() => [429, 'This key may use 1 s of worker thread time in 600 s: retry after the seconds in Retry-After.']),
     );
     expect(begun.slice(1, 3)).to.deep.equal(['operator', 'operator']);
     expect([begun[0], begun[3], begun[4]].sort()).to.deep.equal(tenants);

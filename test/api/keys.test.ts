@@ -370,7 +370,9 @@ describe('An account whose ADMIN_API_KEY is revoked', () => {
     const [, ofAna] = /application key, which is shown only this once: (\S+)/.exec(limited.output)!;
     expect((await world.request('GET', '/v1/leaderboards', { key: ofAna! })).status).to.equal(200);
     expect((await world.request('PUT', '/v1/users/ana', { key: ofAna!, body: {} })).status).to.equal(403);
-    expect((await keys('create', '--user', 'ana', '--permissions', 'write')).log).to.contain('"write" is none of read, events, identify.');
+    expect((await keys('create', '--user', 'ana', '--permissions', 'write')).log).to.contain(
+      '"write" is not one of read, events, identify.',
+    );
     const { id } = first(
       batchOf(await world.request('POST', '/admin/v1/tenants', { key: made!, body: [{ customerId: 'c', name: 'C' }] })).created,
     );

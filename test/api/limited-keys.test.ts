@@ -144,6 +144,6 @@ describe('A limited application key', () => {
 
   it('that would have expired already is an issue', async () => {
     const { created, issues } = batchOf(await create({ expires: '2020-01-01T00:00:00Z' }));
-    expect([created, issues[0]?.message]).to.deep.equal([[], 'This key would have expired already: choose a later `expires`.']);
+    expect([created, issues[0]?.message]).to.deep.equal([[], 'This key would already have expired: choose a later `expires`.']);
   });
 });

@@ -132,7 +132,7 @@ describe('The rate limit of costly work', () => {
       const refused = await dryRun(key, address);
       expect([refused.status, await refused.json()]).to.deep.equal([
         429,
-        { error: 'This key may use 1 s of processing time for such requests in 600 s: retry after the seconds in Retry-After.' },
+        { error: 'This key may use 1 s of worker thread time in 600 s: retry after the seconds in Retry-After.' },
       ]);
       expect(Number(refused.headers.get('retry-after'))).to.be.within(500, 600);
     }

@@ -27,7 +27,7 @@ describe("Laurel in an operator's own folder", () => {
     const refused = start('serve', '--watch');
     expect([(await refused.exit).code, refused.log]).to.deep.equal([
       1,
-      'There is no file to watch: set CONFIG to a configuration file, or run laurel init in a folder of your own.\n',
+      'No configuration file to watch: set CONFIG to one, or run laurel init in a folder of your own.\n',
     ]);
     expect((await start('init').exit).code).to.equal(0);
   });

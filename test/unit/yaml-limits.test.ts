@@ -76,7 +76,7 @@ describe('A YAML text', () => {
   const kinds: readonly (readonly [most: number, why: RegExp, ...texts: string[]])[] = [
     [
       1_000,
-      /more than 100 errors of YAML/,
+      /more than 100 YAML errors/,
       ...['- "\\x"\n', '- "\\u12"\n', '- "\\U00110000"\n', '"\\q": 1\n', '- @\n', '- `\n', ']', '}\n', "'a' ", '""'],
     ],
     [10_000, /more than 1,000 anchors or tags|at most 100 aliases/, '&a\n', '- &a a\n', '!a ', '- !a a\n', '*a\n'],

@@ -79,7 +79,7 @@ export async function serve(roles: Roles, { opening, prepare, watch = false }: S
 
 function watchedConfig({ config }: Settings): string {
   if (config !== null) return config;
-  throw new OperatorError('There is no file to watch: set CONFIG to a configuration file, or run laurel init in a folder of your own.');
+  throw new OperatorError('No configuration file to watch: set CONFIG to one, or run laurel init in a folder of your own.');
 }
 
 /** Undefined when a signal came before the start, or prevented it: a Ctrl-C also reaches processes that do not ignore it yet. */

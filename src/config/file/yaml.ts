@@ -260,7 +260,7 @@ function tokensOf(text: string): CST.Token[] {
   return tokens;
 }
 
-const moreErrors = 'errors of YAML: the rest is not read';
+const moreErrors = 'YAML errors: the rest is not read';
 
 /** Reads a text as `parseDocument` of the library does, within limits. */
 function compose(text: string): Composed {

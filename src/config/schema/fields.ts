@@ -181,7 +181,7 @@ export const dayOfMonth = whole(1, 31);
 /** After how many days without an event reactivation emails are due. */
 export const reactivationDays = list(whole(1, limits.maxReactivationDays), limits.maxReactivations).refine(
   (days) => days.every((day, at) => at === 0 || day > (days[at - 1] ?? 0)),
-  { error: 'must go up, each number of days once' },
+  { error: 'must be in ascending order, without duplicates' },
 );
 
 /** The last day of a week that starts with 0, Sunday. A streak needs one day that counts, so six days may be off. */

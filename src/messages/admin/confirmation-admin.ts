@@ -52,7 +52,7 @@ export class ConfirmationAdmin {
     const refuse = (sentence: string): LaurelError => new LaurelError('unprocessable', sentence);
     if (!isRequired) throw refuse('Addresses need no confirmation: set CONFIRM_ADDRESSES to 1 first.');
     if (email === null) throw refuse('This user has no email address to confirm.');
-    if (status === 'confirmed') throw refuse('This user has confirmed the address already.');
+    if (status === 'confirmed') throw refuse('This user has already confirmed the address.');
     if (await suppressions.has(tenant, email)) throw refuse('The address is suppressed: remove the suppression first.');
     const state = await readUser(engine, tenant, user);
     await history.waitFor(tenant, state.ledgerId);

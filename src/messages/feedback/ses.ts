@@ -116,7 +116,7 @@ export class SesNotifications {
    * signature, `forbidden` for another topic, `not_ready` if Amazon can't be reached, whereupon SNS sends the message again.
    */
   async receive(message: SnsMessage): Promise<Feedback[]> {
-    if (message.TopicArn !== this.topicArn) throw new LaurelError('forbidden', 'This topic is not the one of SES_TOPIC_ARN.');
+    if (message.TopicArn !== this.topicArn) throw new LaurelError('forbidden', 'This topic does not match SES_TOPIC_ARN.');
     await this.verify(message);
     if (message.Type === 'SubscriptionConfirmation') await this.confirm(message.SubscribeURL ?? '');
     return message.Type === 'Notification' ? sesFeedback(message.Message) : [];

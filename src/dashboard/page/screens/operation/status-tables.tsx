@@ -28,7 +28,7 @@ export function Processes({ status: { processes } }: OfStatus) {
           cell: ({ redis, prefix, confirmed }) => (
             <>
               {`${redis}, prefix ${prefix}`}
-              {!confirmed && <div class="problem">Serves nothing: its Redis is away or out of sync.</div>}
+              {!confirmed && <div class="problem">Not serving: its Redis is unavailable or out of sync.</div>}
             </>
           ),
         },

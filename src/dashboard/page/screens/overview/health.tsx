@@ -39,7 +39,7 @@ const unknown = 'unknown';
 function factsOf(status: Status, href: (path: string) => string): Fact[] {
   const { lagEntries, lagSeconds, postgres, webhooks, messages, listed, tenants, processes, restores } = status;
   const outOfSync = listed?.filter(({ state }) => state !== 'in sync').length;
-  const roles = processes?.map(({ role, confirmed }) => (confirmed ? role : `${role} (serves nothing)`)).join(', ');
+  const roles = processes?.map(({ role, confirmed }) => (confirmed ? role : `${role} (not serving)`)).join(', ');
   const newest = restores?.[0];
   return [
     {
