@@ -67,40 +67,40 @@ export const redisProblems = {
   filesWithoutTls: {
     reason: 'other',
     cause: 'A file for TLS is set, and REDIS_URL is without TLS',
-    cure: 'Let REDIS_URL begin with rediss, or unset the variable.',
+    cure: 'Start REDIS_URL with rediss, or unset the variable.',
   },
 
   // A connection.
   noAnswer: {
     reason: 'redis_away',
-    cause: 'Redis does not answer',
+    cause: 'Redis does not respond',
     cure: 'Start it, or set REDIS_URL to one that runs: rediss if it speaks TLS, redis if it does not.',
   },
-  away: { reason: 'redis_away', cause: 'Redis is away', cure: 'Try again shortly, with the same Idempotency-Key.' },
+  away: { reason: 'redis_away', cause: 'Redis is unavailable', cure: 'Try again shortly, with the same Idempotency-Key.' },
   maxClients: {
     reason: 'redis_refuses',
-    cause: 'Redis has as many clients as it allows',
+    cause: 'Redis has reached its maximum number of clients',
     cure: 'Raise its maxclients, or close connections of other clients.',
   },
   certificateName: {
     reason: 'redis_away',
-    cause: 'Redis shows a certificate for another name',
-    cure: 'Let REDIS_URL name a host that the certificate is for.',
+    cause: 'The certificate of Redis is for another host name',
+    cure: 'Set REDIS_URL to a host name that the certificate covers.',
   },
   certificateDates: {
     reason: 'redis_away',
-    cause: 'Redis shows a certificate that is not valid now',
-    cure: 'Give it a new one, or set the clock of this machine.',
+    cause: 'The certificate of Redis has expired or is not valid yet',
+    cure: 'Renew the certificate, or correct the clock of this machine.',
   },
   certificateUnsigned: {
     reason: 'redis_away',
-    cause: 'Redis shows a certificate that no known authority has signed',
-    cure: 'Set REDIS_CA_FILE to a file with the certificate of the authority that has.',
+    cause: 'The certificate of Redis is not signed by a trusted authority',
+    cure: 'Set REDIS_CA_FILE to a PEM file with the certificate of the authority that signed it.',
   },
   certificateRefused: {
     reason: 'redis_away',
-    cause: 'Redis refuses to speak TLS with Laurel',
-    cure: 'Where it asks for a certificate, set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
+    cause: 'Redis rejected the TLS handshake',
+    cure: 'If Redis requires a client certificate, set REDIS_CERT_FILE and REDIS_KEY_FILE to one that it trusts, and its key.',
   },
   wrongLogin: {
     reason: 'redis_login',
@@ -110,7 +110,7 @@ export const redisProblems = {
   },
   noLogin: {
     reason: 'redis_login',
-    cause: 'Redis asks for a login, and REDIS_URL has none that it accepts',
+    cause: 'Redis requires a login, and REDIS_URL has no valid one',
     cure: `Add the user name and the password to REDIS_URL. ${access}`,
     endsStart: true,
   },
@@ -125,13 +125,13 @@ export const redisProblems = {
   clusterNode: {
     reason: 'redis_refuses',
     cause: 'REDIS_URL names one server, and this Redis is a node of a cluster',
-    cure: 'Let REDIS_URL begin with redis+cluster:// (rediss+cluster:// with TLS).',
+    cure: 'Start REDIS_URL with redis+cluster:// (rediss+cluster:// with TLS).',
     endsStart: true,
   },
   noCluster: {
     reason: 'redis_refuses',
     cause: 'REDIS_URL names a cluster, and this Redis is one server',
-    cure: 'Let REDIS_URL begin with redis:// (rediss:// with TLS).',
+    cure: 'Start REDIS_URL with redis:// (rediss:// with TLS).',
     endsStart: true,
   },
   tooOld: {
@@ -148,18 +148,18 @@ export const redisProblems = {
   },
   noFile: {
     reason: 'other',
-    cause: 'This Redis keeps no append-only file: when it stops, events that were answered and had not reached Postgres are lost',
+    cause: 'The append-only file of this Redis is off: if it stops, acknowledged events that have not reached Postgres are lost',
     cure: 'Set appendonly to yes.',
   },
   noFileForAlways: {
     reason: 'other',
-    cause: 'DURABILITY is always, and this Redis keeps no append-only file',
+    cause: 'DURABILITY is always, but the append-only file of this Redis is off',
     cure: 'Set appendonly to yes in its configuration and start it again.',
     endsStart: true,
   },
   fixedSettings: {
     reason: 'other',
-    cause: 'DURABILITY is always, and this Redis does not let its settings be changed',
+    cause: 'DURABILITY is always, but this Redis does not allow its settings to be changed',
     cure: 'Set appendfsync to always and no-appendfsync-on-rewrite to no in its configuration.',
     endsStart: true,
   },
@@ -176,7 +176,7 @@ export const redisProblems = {
   loading: { reason: 'redis_loading', cause: 'Redis is loading its data', cure: 'Try again shortly.' },
   replica: {
     reason: 'redis_refuses',
-    cause: 'This Redis is a replica, which takes no writes',
+    cause: 'This Redis is a read-only replica',
     cure: 'After a failover, try again shortly. Otherwise set REDIS_URL to the master, or to the Sentinels (redis+sentinel://), which name it.',
   },
   slotMoving: {
@@ -186,14 +186,14 @@ export const redisProblems = {
   },
   clusterDown: {
     reason: 'redis_refuses',
-    cause: 'A part of the cluster of Redis is away',
-    cure: 'Try again once a replica has taken over, or start the master that is away.',
+    cause: 'Part of the Redis cluster is unavailable',
+    cure: 'Try again after the failover, or start the master that is down.',
   },
-  busy: { reason: 'redis_refuses', cause: 'A script of another client holds Redis', cure: 'Try again shortly, or run SCRIPT KILL.' },
+  busy: { reason: 'redis_refuses', cause: 'Redis is busy with a script of another client', cure: 'Try again shortly, or run SCRIPT KILL.' },
   fewReplicas: {
     reason: 'redis_refuses',
-    cause: 'Redis takes no writes while it has too few replicas',
-    cure: 'Start the replicas that its min-replicas-to-write asks for.',
+    cause: 'Redis refuses writes because it has too few replicas',
+    cure: 'Start the replicas that its min-replicas-to-write requires.',
   },
   lostLibrary: {
     reason: 'other',
@@ -205,12 +205,12 @@ export const redisProblems = {
 export const postgresProblems = {
   away: {
     reason: 'postgres_away',
-    cause: 'Postgres is away',
+    cause: 'Postgres is unavailable',
     cure: 'Try again shortly.',
   },
   noAnswer: {
     reason: 'postgres_away',
-    cause: 'Postgres does not answer',
+    cause: 'Postgres does not respond',
     cure: 'Start it, or set DATABASE_URL to one that runs.',
   },
   starting: {
@@ -231,22 +231,22 @@ export const postgresProblems = {
   },
   notAdmitted: {
     reason: 'postgres_refuses',
-    cause: 'Postgres does not admit this role from this machine, or not without TLS',
-    cure: 'Add ?sslmode=verify-full to DATABASE_URL if it demands TLS; otherwise admit the role and this machine in pg_hba.conf.',
+    cause: 'Postgres does not allow this role to connect from this machine, or not without TLS',
+    cure: 'Add ?sslmode=verify-full to DATABASE_URL if it requires TLS; otherwise allow the role and this machine in pg_hba.conf.',
   },
   database: {
     reason: 'postgres_refuses',
-    cause: 'Postgres has no such database',
+    cause: 'The database of DATABASE_URL does not exist',
     cure: 'Create it with the encoding UTF8, or correct its name in DATABASE_URL.',
   },
   connections: {
     reason: 'postgres_refuses',
-    cause: 'Postgres, or a pooler before it, has no connection left for Laurel',
+    cause: 'Postgres, or a pooler in front of it, has no free connection for Laurel',
     cure: 'Raise its limit (of the server, the role, the database or the pooler), or lower POSTGRES_POOL_SIZE or API_PROCESSES: each process opens up to POSTGRES_POOL_SIZE connections.',
   },
   noTls: {
     reason: 'postgres_refuses',
-    cause: 'DATABASE_URL asks for TLS (sslmode), and this Postgres does not speak it',
+    cause: 'DATABASE_URL requires TLS (sslmode), but this Postgres does not support it',
     cure: 'Switch ssl on in Postgres, or leave sslmode out of DATABASE_URL in a network that you trust.',
   },
   tlsFile: {
@@ -256,23 +256,23 @@ export const postgresProblems = {
   },
   certificateName: {
     reason: 'postgres_refuses',
-    cause: 'Postgres shows a certificate for another name',
-    cure: 'Let DATABASE_URL name a host that the certificate is for.',
+    cause: 'The certificate of Postgres is for another host name',
+    cure: 'Set DATABASE_URL to a host name that the certificate covers.',
   },
   certificateDates: {
     reason: 'postgres_refuses',
-    cause: 'Postgres shows a certificate that is not valid now',
-    cure: 'Give it a new one, or set the clock of this machine.',
+    cause: 'The certificate of Postgres has expired or is not valid yet',
+    cure: 'Renew the certificate, or correct the clock of this machine.',
   },
   certificateUnsigned: {
     reason: 'postgres_refuses',
-    cause: 'Postgres shows a certificate that no known authority has signed',
-    cure: 'Add sslrootcert=FILE to DATABASE_URL: a PEM file with the certificate of the authority that has.',
+    cause: 'The certificate of Postgres is not signed by a trusted authority',
+    cure: 'Add sslrootcert=FILE to DATABASE_URL: a PEM file with the certificate of the authority that signed it.',
   },
   certificateRefused: {
     reason: 'postgres_refuses',
-    cause: 'Postgres refuses to speak TLS with Laurel',
-    cure: 'Where it asks for a certificate, add sslcert and sslkey to DATABASE_URL: one that it trusts, and its key.',
+    cause: 'Postgres rejected the TLS handshake',
+    cure: 'If Postgres requires a client certificate, add sslcert and sslkey to DATABASE_URL: one that it trusts, and its key.',
   },
   version: {
     reason: 'other',
@@ -296,7 +296,7 @@ export const postgresProblems = {
   },
   rights: {
     reason: 'postgres_refuses',
-    cause: 'Postgres denies this role a right that Laurel needs',
+    cause: 'This role lacks a privilege that Laurel needs',
     cure: 'Make the role the owner of its database or schema and of the tables in it: GRANT CREATE, USAGE ON SCHEMA … TO ….',
   },
   unused: {
@@ -321,12 +321,12 @@ export const postgresProblems = {
   },
   disk: {
     reason: 'postgres_disk',
-    cause: 'Postgres has no room left on its disk',
+    cause: 'The disk of Postgres is full',
     cure: 'Free disk space, or give it a larger disk.',
   },
   conflict: {
     reason: 'postgres_away',
-    cause: 'Postgres ended a transaction in favour of another one',
+    cause: 'Postgres aborted a transaction that conflicts with another one',
     cure: 'Try again.',
   },
 } as const satisfies Readonly<Record<string, StoreProblem>>;

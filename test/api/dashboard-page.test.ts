@@ -71,8 +71,8 @@ describe('The page of the dashboard', () => {
     });
 
     it('and at once where the operator asks for it', async () => {
-      await waiting[0]!.fulfill({ status: 503, json: { error: 'Redis is away.' } });
-      await page.getByText('Redis is away.').waitFor();
+      await waiting[0]!.fulfill({ status: 503, json: { error: 'Redis is unavailable.' } });
+      await page.getByText('Redis is unavailable.').waitFor();
       const next = page.waitForRequest(statusPath);
       await page.getByRole('button', { name: 'Try again' }).click();
       await next;

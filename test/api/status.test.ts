@@ -25,7 +25,7 @@ interface Status {
 
 const config = configText({ metrics: [{ key: 'cards', name: 'Cards' }] });
 /** Problems that every world of a test has. */
-const isOfTests = (problem: string): boolean => /^(?:This Redis keeps no append-only file|The test clock stands at )/.test(problem);
+const isOfTests = (problem: string): boolean => /^(?:The append-only file of this Redis is off|The test clock stands at )/.test(problem);
 const readStatus = (world: World): Promise<Status> => read(world, '/admin/v1/status');
 
 describe('The status', () => {
@@ -160,7 +160,7 @@ describe('The status', () => {
       expect([state, now, lagEntries, lagSeconds, listed]).to.deep.equal([null, null, null, null, null]);
       expect(postgres).not.to.equal(null);
       expect([tenants, processes?.length]).to.deep.equal([1, 1]);
-      expect(problems[0]).to.match(/^Redis does not answer \(.+\)\. /);
+      expect(problems[0]).to.match(/^Redis does not respond \(.+\)\. /);
       expect(problems[1]).to.equal('Unknown without Redis: the lag of the ledgers, and whether Redis and Postgres are in sync.');
       expect(problems.filter((problem) => /worker/i.test(problem))).to.deep.equal([]);
     } finally {
@@ -185,7 +185,7 @@ describe('The status', () => {
       expect([processes, tenants, listed, restores, webhooks, messages]).to.deep.equal([null, null, null, null, null, null]);
       expect(lagEntries).to.be.at.least(3);
       expect(lagSeconds).to.be.above(0);
-      expect(problems[0]).to.match(/^Postgres does not answer \(.+\)\. /);
+      expect(problems[0]).to.match(/^Postgres does not respond \(.+\)\. /);
       expect(problems[1]).to.match(/^Unknown without Postgres: the processes, /);
       expect(problems.filter((problem) => /No worker/.test(problem))).to.deep.equal([]);
     } finally {

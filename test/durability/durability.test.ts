@@ -66,12 +66,12 @@ describe('DURABILITY=always', () => {
     try {
       const refused = await start({ durability: 'always' });
       expect(refused.problem).to.equal(
-        'DURABILITY is always, and this Redis keeps no append-only file. Set appendonly to yes in its configuration and start it again.',
+        'DURABILITY is always, but the append-only file of this Redis is off. Set appendonly to yes in its configuration and start it again.',
       );
       const warned = await start({ durability: 'everysec' });
       expect([warned.problem, warned.warned]).to.deep.equal([
         '',
-        'This Redis keeps no append-only file: when it stops, events that were answered and had not reached Postgres are lost. Set appendonly to yes.',
+        'The append-only file of this Redis is off: if it stops, acknowledged events that have not reached Postgres are lost. Set appendonly to yes.',
       ]);
     } finally {
       await set('appendonly', 'yes');
@@ -84,7 +84,7 @@ describe('DURABILITY=always', () => {
     await set('appendfsync', 'everysec');
     expect(await start({ durability: 'always', redisUrl })).to.deep.equal({
       problem:
-        'DURABILITY is always, and this Redis does not let its settings be changed. ' +
+        'DURABILITY is always, but this Redis does not allow its settings to be changed. ' +
         'Set appendfsync to always and no-appendfsync-on-rewrite to no in its configuration.',
       warned: '',
     });

@@ -171,7 +171,7 @@ describe('laurel status', () => {
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
     const { code, output, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(code).to.equal(1);
-    expect(log).to.match(/^Redis does not answer \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\nNo process of the API has .*\n$/);
+    expect(log).to.match(/^Redis does not respond \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\nNo process of the API has .*\n$/);
     expect(output)
       .to.match(/^Redis {6}unknown$/m)
       .and.to.match(/^Ledger {5}unknown$/m)
@@ -190,7 +190,7 @@ describe('laurel status', () => {
       .and.to.match(/^Ledger {5}1 entry, \d+\.\d s behind$/m)
       .and.to.match(/^Tenants {4}unknown$/m);
     expect(log).to.match(
-      /^Postgres does not answer \(.*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
+      /^Postgres does not respond \(.*\nUnknown without Postgres: the processes, .* The lag of the ledgers is that of the default tenant.*\n$/,
     );
   });
 });

@@ -105,7 +105,7 @@ const rows: readonly Row[] = [
   [
     'away',
     'a request meets it',
-    /^Postgres is away\./,
+    /^Postgres is unavailable\./,
     async () => {
       const pool = createPool('postgres://laurel@127.0.0.1:1/laurel', 1, quiet);
       const failure = await messageOf(withPostgresErrors(pool.query('select 1')));

@@ -94,7 +94,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
         (context) => context.stop().then(() => 'started'),
         (error: unknown) => (error as Error).message,
       );
-    expect(await start()).to.match(/^DURABILITY is always, and this Redis does not let its settings be changed/);
+    expect(await start()).to.match(/^DURABILITY is always, but this Redis does not allow its settings to be changed/);
     await redis.redis.call('ACL', 'SETUSER', 'laurel', '+config|set', '+config|get');
     expect(await start()).to.equal('started');
     expect(page).to.include('`+config|set +config|get`');

@@ -14,8 +14,8 @@ const ca = { caFile: pemFile('ca') };
 const client = { certFile: pemFile('client'), keyFile: pemFile('client.key') };
 /** What stands in parentheses is OpenSSL's, in words of its version. */
 const unknownAuthority =
-  'Redis shows a certificate that no known authority has signed (…certificate…). ' +
-  'Set REDIS_CA_FILE to a file with the certificate of the authority that has.';
+  'The certificate of Redis is not signed by a trusted authority (…certificate…). ' +
+  'Set REDIS_CA_FILE to a PEM file with the certificate of the authority that signed it.';
 const withoutReason = (sentence: string): string => sentence.replace(/\([^()]*certificate[^()]*\)/, '(…certificate…)');
 
 /** What must never be read in a log: the content of every key, and the password of Redis. */

@@ -189,7 +189,7 @@ describe('A service whose Redis goes away', () => {
   it('answers 503 while it is frozen, and counts what is sent again once', async () => {
     const before = await totalOf();
     redis.freeze();
-    const away = /^The service is not ready: Redis is away\. Try again shortly/;
+    const away = /^The service is not ready: Redis is unavailable\. Try again shortly/;
     const [events, ready, read] = await Promise.all([many(20, 100), get('/health/ready'), get('/v1/users/ana')]);
     for (const answer of [...events, ready, read]) expectNotReady(answer, away);
     expect(statusOf(await get('/health/live'))).to.equal(200);
@@ -204,7 +204,7 @@ describe('A service whose Redis goes away', () => {
     const before = await totalOf();
     await redis.kill();
     const [events, ready, read] = await Promise.all([many(20, 200), get('/health/ready'), get('/v1/users/ana')]);
-    for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: Redis is away\./);
+    for (const answer of [...events, ready, read]) expectNotReady(answer, /^The service is not ready: Redis is unavailable\./);
     await redis.startAgain();
     await untilReady(world);
     expect((await many(20, 200)).map(statusOf)).to.deep.equal(Array(20).fill(201));
@@ -275,7 +275,7 @@ describe('A service whose Postgres goes away', () => {
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
     await net.cut();
     expect((await many(50)).map(statusOf)).to.deep.equal(Array(50).fill(201));
-    expectNotReady(await place(), /^The service is not ready: Postgres is away\. Try again shortly\.$/);
+    expectNotReady(await place(), /^The service is not ready: Postgres is unavailable\. Try again shortly\.$/);
     // Events go on, so the service is ready (docs/running.md).
     expect(statusOf(await client.send(address, 'GET', '/health/ready'))).to.equal(200);
     await net.heal();
@@ -293,7 +293,7 @@ describe('A service whose Postgres goes away', () => {
   it('answers 503 for what it can’t do without Postgres: compare a Redis that has started anew', async () => {
     await net.cut();
     await stage.redis.function('FLUSH');
-    for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: Postgres is away\./);
+    for (const answer of await many(5)) expectNotReady(answer, /^The service is not ready: Postgres is unavailable\./);
     await net.heal();
     expect((await many(5)).map(statusOf)).to.deep.equal(Array(5).fill(201));
     await expectInSync();
@@ -305,7 +305,7 @@ describe('A service whose Postgres goes away', () => {
     net.freeze();
     const [events, read] = await Promise.all([many(50), place()]);
     expect(events.map(statusOf)).to.deep.equal(Array(50).fill(201));
-    expectNotReady(read, /^The service is not ready: Postgres is away\. Try again shortly\.$/);
+    expectNotReady(read, /^The service is not ready: Postgres is unavailable\. Try again shortly\.$/);
     net.thaw();
     await expectInSync();
   });
