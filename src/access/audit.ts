@@ -96,7 +96,7 @@ export class AuditLog {
       await this.account.store((pool) => writeAudit(pool, entry, at));
     } catch (error) {
       const { operation, via, keyId, tenant } = entry;
-      this.log.error({ err: error, operation, via, keyId, tenant }, 'entry of the audit log not saved');
+      this.log.error({ err: error, operation, via, keyId, tenant }, 'audit log entry not saved');
     }
   }
 

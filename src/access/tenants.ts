@@ -67,7 +67,7 @@ async function customerProblem(client: pg.PoolClient, customerId: string, no = 0
   );
   if (rows.length === 0) return undefined;
   if (uuid.test(customerId) && rows.some(({ isId }) => isId)) return 'This customerId is the id of a tenant: choose another one.';
-  return 'There is a tenant with this customerId already.';
+  return 'A tenant with this customerId already exists.';
 }
 
 /** Creates tenants, each with an empty configuration. */

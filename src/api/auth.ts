@@ -29,7 +29,7 @@ export function tenantFor(principal: Principal, named: string | undefined, accou
     throw forbidden(
       principal.kind === 'admin' || principal.tenant === defaultTenant
         ? 'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.'
-        : 'This key is of a user of another tenant: send the id of that tenant in the Tenant-ID header.',
+        : 'This key belongs to a user of another tenant: send the id of that tenant in the Tenant-ID header.',
     );
   }
   if (tenant === undefined) {

@@ -225,11 +225,11 @@ export async function startStores(
 /** Starts a built-in store again within a second whenever its process ends. Returns what stops this. */
 function keepRunning(name: string, store: LocalStore, log: Logger): () => Promise<void> {
   const revive = async (): Promise<void> => {
-    if (await store.revive()) log.error({ store: name }, 'built-in store ended, was started again');
+    if (await store.revive()) log.error({ store: name }, 'built-in store exited, restarted');
   };
   const messages = {
-    failed: 'built-in store could not be started again, will retry',
-    recovered: 'built-in store runs again',
+    failed: 'restart of built-in store failed, will retry',
+    recovered: 'built-in store recovered',
     level: 'error',
   } as const;
   return repeatEachSecond(revive, { log, messages, fields: { store: name } });

@@ -69,8 +69,8 @@ function readReceipts({ engine, pool, log, lifecycle }: Context, expo: NonNullab
     while ((await reader.read()).hasMore);
   };
   const messages = {
-    failed: 'reading of push receipts failed, will retry',
-    recovered: 'reading of push receipts recovered',
+    failed: 'reading push receipts failed, will retry',
+    recovered: 'reading push receipts recovered',
     level: 'warn',
   } as const;
   lifecycle.onStop('reading of push receipts', repeatEachSecond(read, { log, messages }));

@@ -56,7 +56,7 @@ async function refuseTimeTravel({ pool, redis, engine, settings }: Context): Pro
   if (set <= Date.now()) return;
   throw new OperatorError(
     `The services ran on the test clock, which is at ${new Date(set).toISOString()}. Without TEST_CLOCK=1, time would go back to now. ` +
-      'Set TEST_CLOCK=1. docs/rules/time.md has how to go back anyway.',
+      'Set TEST_CLOCK=1. To go back anyway, see docs/rules/time.md.',
   );
 }
 

@@ -106,7 +106,7 @@ export class Deliverer {
       () => undefined,
     );
     await Promise.all([...this.queues.values()].map((queue) => queue.stop(giveUp))).catch((error: unknown) => {
-      this.options.log.warn({ err: error }, 'claims of deliveries not released, will expire');
+      this.options.log.warn({ err: error }, 'delivery claims not released, will expire');
     });
     done.abort();
     await this.options.abort();

@@ -138,7 +138,7 @@ async function startOrFind(
     return running === null ? null : { pid: running, adopted: true };
   }, storeBounds.answerMs);
   if (found) return found;
-  throw new OperatorError(`Postgres did not start. The end of its log (${folder.log}) says why.`);
+  throw new OperatorError(`Postgres did not start: see the end of its log (${folder.log}).`);
 }
 
 async function serverOf(folder: PostgresFolder, pid: number, adopted: boolean): Promise<RunningServer> {

@@ -337,7 +337,7 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
     lagSeconds: lag?.lagSeconds ?? null,
     listed: all?.filter((one, at) => at === 0 || one.state !== 'in sync' || one.lagSeconds > limits.statusLagS) ?? null,
   };
-  const off = templates.map((template) => `The template ${template} is switched off: it takes too much to render. Change it.`);
+  const off = templates.map((template) => `The template ${template} is switched off: it is too expensive to render. Change it.`);
   return { ...status, problems: [...problems, ...problemsOf(status, conditions), ...deliveries, ...off] };
 }
 
@@ -351,7 +351,7 @@ const unknownWithoutPostgres =
   'Unknown without Postgres: the processes, the leases, the dead letters, the deliveries, the restores, and whether Redis and Postgres are in sync';
 const otherLedgers = '. The lag of the ledgers is that of the default tenant: the others are unknown too.';
 
-const unreached = `has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or it cannot.`;
+const unreached = `has reached this Postgres in the last ${limits.statusConfirmedS} seconds: none is running, or none can connect.`;
 
 /** What else can be a problem. */
 interface Conditions {
@@ -392,7 +392,7 @@ function problemsOf({ processes, listed, lagSeconds, postgres }: Omit<Status, 'p
     [free !== null && free < limits.statusFreeDiskPercent, `The disk of the data folder has ${Math.floor(free ?? 0)} % left.`],
     [
       movedTo !== null,
-      `The test clock stands at ${minuteOf(movedTo ?? new Date(0))}, and that is the time for all users. A service with real users runs without TEST_CLOCK.`,
+      `The test clock is at ${minuteOf(movedTo ?? new Date(0))} for all users. Run a service with real users without TEST_CLOCK.`,
     ],
   ];
   return found.flatMap(([isSo, sentence]) => (isSo ? [sentence] : []));

@@ -81,12 +81,12 @@ export class Reconciler {
         return;
       }
       if (!autoRestore) {
-        log.error({ tenant, newest, committed: offset.lastId }, 'Redis lacks data of Postgres, and AUTO_RESTORE is off');
+        log.error({ tenant, newest, committed: offset.lastId }, 'Redis is behind Postgres, and AUTO_RESTORE is off');
         return;
       }
       // Logged once while another worker restores it or another Redis is active.
       if (logged !== offset.epoch && !objection)
-        log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis lacks data of Postgres, restoring');
+        log.warn({ tenant, found, newest, committed: offset.lastId }, 'Redis is behind Postgres, restoring');
       if (objection && logged !== objection.reason) this.warnFenced(tenant, objection);
       logged = objection?.reason ?? offset.epoch;
       if (!(await this.restore(tenant, found))) await this.pause();

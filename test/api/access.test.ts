@@ -54,7 +54,7 @@ describe('Who may call', () => {
   let defaultId: string;
   const elsewhere =
     'This key is bound to one tenant, and the Tenant-ID header names another: send the id of the key’s tenant, or leave the header out.';
-  const nowhere = 'This key is of a user of another tenant: send the id of that tenant in the Tenant-ID header.';
+  const nowhere = 'This key belongs to a user of another tenant: send the id of that tenant in the Tenant-ID header.';
   const keys = new Map<Caller, string | null>([
     ['no key', null],
     ['a wrong key', '0123456789ab.0123456789abcdef0123456789abcdef'],

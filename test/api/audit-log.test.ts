@@ -217,7 +217,7 @@ describe('The audit log', () => {
     const reply = await admin('POST', '/metrics', [{ key: 'broken', name: 'Broken' }]);
     await world.pool.query('alter table audit_log drop constraint broken');
     expect(reply.status).to.equal(201);
-    const line = lines.lines().find(({ msg }) => msg === 'entry of the audit log not saved');
+    const line = lines.lines().find(({ msg }) => msg === 'audit log entry not saved');
     expect(line).to.include({ operation: 'admin_metrics_create', via: 'api', tenant: 1 });
   });
 });

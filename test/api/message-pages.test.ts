@@ -349,7 +349,7 @@ describe('The links of messages', () => {
       ];
       for (const [{ status, headers, text }, expected] of replies) {
         expect([status, headers.get('content-type')]).to.deep.equal([expected, 'text/html; charset=utf-8']);
-        expect(text).to.contain('<h1>This did not work</h1>');
+        expect(text).to.contain('<h1>Something went wrong</h1>');
         expect(headers.get('content-security-policy')).to.contain("default-src 'none'; style-src 'sha256-");
       }
       expect(await isSubscribed()).to.equal(true);

@@ -151,7 +151,7 @@ describe('The Admin API of messages to users', () => {
       const reply = await world.request('POST', `${path}/test`, { body: { type: 'recap', userId: 'ana', email: 'ops@example.com' } });
       expect([reply.status, errorOf(reply)]).to.deep.equal([
         422,
-        'Emails are off: set SMTP_URL and EMAIL_FROM, and check the log of the start.',
+        'Emails are off: set SMTP_URL and EMAIL_FROM, and check the startup log.',
       ]);
     });
 

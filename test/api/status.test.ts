@@ -25,7 +25,7 @@ interface Status {
 
 const config = configText({ metrics: [{ key: 'cards', name: 'Cards' }] });
 /** Problems that every world of a test has. */
-const isOfTests = (problem: string): boolean => /^(?:The append-only file of this Redis is off|The test clock stands at )/.test(problem);
+const isOfTests = (problem: string): boolean => /^(?:The append-only file of this Redis is off|The test clock is at )/.test(problem);
 const readStatus = (world: World): Promise<Status> => read(world, '/admin/v1/status');
 
 describe('The status', () => {
@@ -52,7 +52,7 @@ describe('The status', () => {
     expect(status.postgres?.deadLetters).to.equal(0);
     expect(status.problems.filter((problem) => !isOfTests(problem))).to.deep.equal([]);
     expect(status.problems).to.include(
-      'The test clock stands at 2040-01-02 12:00 UTC, and that is the time for all users. A service with real users runs without TEST_CLOCK.',
+      'The test clock is at 2040-01-02 12:00 UTC for all users. Run a service with real users without TEST_CLOCK.',
     );
   });
 
@@ -283,7 +283,7 @@ describe('The problems of deliveries in the status', () => {
   it('count a missing worker', async () => {
     const { problems } = await readStatus(world);
     expect(problems.filter((problem) => problem.startsWith('No '))).to.deep.equal([
-      'No worker has reached this Postgres in the last 10 seconds: none is running, or it cannot.',
+      'No worker has reached this Postgres in the last 10 seconds: none is running, or none can connect.',
     ]);
   });
 });

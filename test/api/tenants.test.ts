@@ -66,7 +66,7 @@ describe('Tenants', () => {
       ['one', 'Name of one', 'active'],
       ['two', 'Name of two', 'active'],
     ]);
-    const message = 'There is a tenant with this customerId already.';
+    const message = 'A tenant with this customerId already exists.';
     expect(issues).to.deep.equal([{ index: 2, severity: 'error', message, level: 'error', reason: message }]);
     const [one, two] = [first(created), first(created.slice(1))];
     expect((await world.get('/admin/v1/tenants?limit=1&skip=1')).body).to.deep.equal([two]);
@@ -76,7 +76,7 @@ describe('Tenants', () => {
     expect(changed.updated.map(({ name, customerId }) => [name, customerId])).to.deep.equal([['New', 'one']]);
     expect(changed.issues.map(({ index, message }) => [index, message])).to.deep.equal([
       [1, 'There is no tenant with this id.'],
-      [2, 'There is a tenant with this customerId already.'],
+      [2, 'A tenant with this customerId already exists.'],
       [3, 'This id occurs earlier in the batch: send one item for each id.'],
     ]);
     const same = { id: two.id, name: two.name, customerId: two.customerId };

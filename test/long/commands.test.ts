@@ -126,7 +126,7 @@ describe('The commands of an operator', () => {
 });
 
 describe('laurel status', () => {
-  const unreached = 'has reached this Postgres in the last 10 seconds: none is running, or it cannot.';
+  const unreached = 'has reached this Postgres in the last 10 seconds: none is running, or none can connect.';
   const noProcess = `No worker ${unreached}\nNo process of the API ${unreached}\n`;
   let stage: Stage;
   before(async () => {

@@ -162,7 +162,7 @@ describe('The processes of a service', () => {
     const load = new Load(address);
     await load.more();
     service.signal('SIGHUP');
-    await until('the end of the reload', () => linesOf(service).some(({ msg }) => msg === 'all processes were replaced'));
+    await until('the end of the reload', () => linesOf(service).some(({ msg }) => msg === 'all processes replaced'));
     const now = service.processes();
     expect([...now.keys()].sort()).to.deep.equal(['api-1', 'api-2', 'worker']);
     for (const [name, pid] of now) expect(pid).not.to.equal(before.get(name));
@@ -312,7 +312,7 @@ describe('An API process that is killed together with Redis', () => {
       const ended = linesOf(service).find(({ msg }) => msg === 'process ended, will be replaced');
       expect(ended).to.include({ name: 'api-1', end: 'signal SIGKILL' });
       service.signal('SIGHUP');
-      await until('the end of the reload', () => linesOf(service).some(({ msg }) => msg === 'all processes were replaced'));
+      await until('the end of the reload', () => linesOf(service).some(({ msg }) => msg === 'all processes replaced'));
       await load.more();
       await load.stop();
       await stage.drain();
@@ -483,7 +483,7 @@ describe('A service with built-in stores', () => {
       const isKilled = (command: string): boolean => /(?:redis|valkey)-server /.test(command) === (program === 'Redis');
       for (const { pid, command } of stores) if (isKilled(command)) process.kill(pid, 'SIGKILL');
       if (name.endsWith('process')) process.kill(service.processes().get('api-1')!, 'SIGKILL');
-      await until('the log', () => linesOf(service).some(({ msg }) => msg === 'built-in store ended, was started again'));
+      await until('the log', () => linesOf(service).some(({ msg }) => msg === 'built-in store exited, restarted'));
       await load.more();
       await load.stop();
       expect(await service.stop()).to.deep.equal({ code: 0, signal: null });

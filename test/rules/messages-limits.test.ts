@@ -23,7 +23,7 @@ const config = (body: string): string =>
     templates: [templateOf(body)],
   });
 
-describe('A template that takes too much to render', () => {
+describe('A template that is too expensive to render', () => {
   let world: World;
   const lines: { readonly msg: string; readonly template?: string }[] = [];
   before(async () => {
@@ -43,13 +43,13 @@ describe('A template that takes too much to render', () => {
     return (await sentMessages(world)).map(briefly).sort();
   };
   const refused = (user: string): string =>
-    `reactivation email ${user} failed: The template "back" is switched off: it takes too much to render (body).`;
+    `reactivation email ${user} failed: The template "back" is switched off: it is too expensive to render (body).`;
 
   it('is refused by a preview', async () => {
     await identify(world, 'eva', { deviceTokens: [] });
     const reply = await world.request('POST', '/admin/v1/messages/preview', { body: { type: 'reactivation', userId: 'eva' } });
     expect(bodyOf<{ error: string }>(reply, 422).error).to.equal(
-      'The template takes too much to render (body): use fewer filters and loops.',
+      'The template is too expensive to render (body): use fewer filters and loops.',
     );
     expect(await problems()).to.deep.equal([]);
     await world.request('DELETE', '/admin/v1/users/eva');
@@ -59,10 +59,10 @@ describe('A template that takes too much to render', () => {
     for (const user of ['ana', 'ben']) await identify(world, user, { deviceTokens: [] });
     expect(await outcomes('2040-01-03T09:00:00Z')).to.deep.equal([refused('ana'), refused('ben')]);
     expect(await problems()).to.deep.equal([
-      'The template "back" of the tenant default is switched off: it takes too much to render. Change it.',
+      'The template "back" of the tenant default is switched off: it is too expensive to render. Change it.',
     ]);
     expect(lines.filter(({ msg }) => msg.startsWith('template')).map(({ msg, template }) => `${msg} ${template}`)).to.deep.equal([
-      'template switched off: it takes too much to render back',
+      'template switched off: it is too expensive to render back',
     ]);
   });
 

@@ -73,7 +73,7 @@ describe('Messages through providers', () => {
     expect(refused?.msg).to.match(/^messages are off: APNS_KEY_FILE /);
     await until('the SMTP server to refuse the login', () => lines.some(({ provider }) => provider === 'smtp'));
     const login = lines.find(({ provider }) => provider === 'smtp');
-    expect(login?.msg).to.equal('provider of messages unavailable, will retry');
+    expect(login?.msg).to.equal('message provider unavailable, will retry');
     expect(login?.err?.message).to.match(/refuses the login in SMTP_URL/);
     expect(JSON.stringify(lines)).to.not.include('wrong');
     expect([await isUp('email'), await isUp('push')]).to.deep.equal([0, 0]);

@@ -124,13 +124,13 @@ describe('Emails to users through an SMTP server', () => {
     await queue('ana', 'ben', 'cleo');
     await untilAttempts(1);
     expect(await isUp()).to.equal(0);
-    expect(logged('provider of messages unavailable, will retry')).to.equal(1);
+    expect(logged('message provider unavailable, will retry')).to.equal(1);
     server.accept();
     retry();
     await untilEnded(world);
     expect(await outcomes()).to.deep.equal(['ana', 'ben', 'cleo'].map((user) => `reactivation email ${user}`));
     expect(await isUp()).to.equal(1);
-    expect(logged('provider of messages available again')).to.equal(1);
+    expect(logged('message provider available again')).to.equal(1);
   });
 
   it('fail when they could not be sent within a day', async () => {

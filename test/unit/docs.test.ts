@@ -96,7 +96,7 @@ describe('The documents', () => {
     expect(quotes.map(({ quote }) => quote)).to.include.members([
       'write-behind failed, will retry',
       'Postgres is older than Redis: …',
-      'provider of messages unavailable, will retry',
+      'message provider unavailable, will retry',
     ]);
     const isSaid = (quote: string): boolean => quote.split('…').every((part) => texts.includes(part.trim()));
     expect(quotes.filter(({ quote }) => !isSaid(quote))).to.deep.equal([]);

@@ -166,5 +166,5 @@ export const isPagePath = (url: string): boolean => /^\/m\/[uck]\//.test(url);
 
 /** Sends an error as a page. */
 export function sendErrorPage(context: Koa.Context, status: number, sentence: string): void {
-  sendPage(context, status, { title: 'This did not work', brand: null, sentence, preferences: null });
+  sendPage(context, status, { title: 'Something went wrong', brand: null, sentence, preferences: null });
 }

@@ -50,7 +50,7 @@ export class ManagedProcess {
       });
       void this.exited.then((exit) => {
         this.up = false;
-        reject(new OperatorError(`The process ${this.name} ended while it started (${describeExit(exit)}). Its log says why.`));
+        reject(new OperatorError(`The process ${this.name} exited during startup (${describeExit(exit)}): see its log.`));
       });
     });
     this.started.catch(() => undefined);

@@ -246,7 +246,7 @@ export class Supervisor {
       slot.process = next;
       await this.end(old, { order: 'retire' });
     }
-    log.info('all processes were replaced');
+    log.info('all processes replaced');
   }
 
   private async end(process: ManagedProcess, order: EndOrder): Promise<void> {

@@ -40,7 +40,7 @@ const allowedFilters: ReadonlySet<string> = new Set(Object.values(filterNames).f
 /** A text that takes more to render than templates may (limits.templateRenderMs, templateRenderItems). */
 export class TemplateOverrun extends Error {
   constructor(cause: unknown) {
-    super('a text of a template takes too much to render', { cause });
+    super('a text of a template is too expensive to render', { cause });
     this.name = 'TemplateOverrun';
   }
 }

@@ -85,7 +85,7 @@ export class TestMessages {
     const { stores, mode, email: provider, suppressions } = this.options;
     const isLogged = isBound && mode !== 'on';
     if (!provider && !isLogged) {
-      throw new LaurelError('unprocessable', 'Emails are off: set SMTP_URL and EMAIL_FROM, and check the log of the start.');
+      throw new LaurelError('unprocessable', 'Emails are off: set SMTP_URL and EMAIL_FROM, and check the startup log.');
     }
     if (isBound && !(await this.isOpen(tenant, message.user, to))) {
       throw new LaurelError(

@@ -21,7 +21,7 @@ export class TextOverrun extends LaurelError {
   readonly field: TextField;
 
   constructor(template: OwnTemplate, field: TextField) {
-    super('unprocessable', `The template takes too much to render (${field}): use fewer filters and loops.`);
+    super('unprocessable', `The template is too expensive to render (${field}): use fewer filters and loops.`);
     this.name = 'TextOverrun';
     this.template = template;
     this.field = field;

@@ -73,8 +73,8 @@ export class Sender {
     this.options = options;
     this.switchedOff = new SwitchedOffTemplates(options.pool, options.log);
     this.failures = new FailureLog(options.log, {
-      failed: 'provider of messages unavailable, will retry',
-      recovered: 'provider of messages available again',
+      failed: 'message provider unavailable, will retry',
+      recovered: 'message provider available again',
       level: 'error',
     });
   }
@@ -112,7 +112,7 @@ export class Sender {
   /** The outcome of a message whose template passes the limits of rendering, which no attempt can change. */
   private async templateOff(tenant: number, overrun: TextOverrun): Promise<AttemptResult> {
     await this.switchedOff.add(tenant, overrun);
-    const error = `The template ${JSON.stringify(overrun.template.key)} is switched off: it takes too much to render (${overrun.field}).`;
+    const error = `The template ${JSON.stringify(overrun.template.key)} is switched off: it is too expensive to render (${overrun.field}).`;
     return { status: 'failed', record: { durationMs: 0, status: null, answer: null, error } };
   }
 

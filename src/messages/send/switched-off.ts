@@ -43,7 +43,7 @@ export class SwitchedOffTemplates {
         [tenant, id, updated, field],
       ),
     );
-    this.log.error({ tenant, template: key, field }, 'template switched off: it takes too much to render');
+    this.log.error({ tenant, template: key, field }, 'template switched off: it is too expensive to render');
   }
 }
 
