@@ -122,7 +122,7 @@ describe('a Postgres that is older than Redis', () => {
       return read.processes?.some(({ confirmed }) => !confirmed) && read;
     });
     expect(found.processes?.map(({ pid, role }) => [pid, role])).to.deep.equal([[process.pid, 'api and worker']]);
-    expect(found.problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([
+    expect(found.problems.filter((problem) => !problem.startsWith('The append-only file of this Redis is off'))).to.deep.equal([
       'Redis is out of sync for 1 tenant.',
       'Postgres is older than Redis for 1 tenant: docs/operations/backup.md.',
     ]);
@@ -134,7 +134,7 @@ describe('a Postgres that is older than Redis', () => {
     let sent = 60;
     await until('the worker to notice', async () => {
       await send((sent += 1), sent);
-      return worker.said.some((line) => line.includes('Postgres has lost data'));
+      return worker.said.some((line) => line.includes('Redis and Postgres are out of sync'));
     });
     expect(await eventsIn(copy)).to.equal(30);
   });
@@ -159,7 +159,7 @@ describe('a Postgres that is older than Redis', () => {
     const { pool } = await context();
     const { postgres, problems } = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [] });
     expect(postgres).to.deep.include({ deadLetters: 0, discarded: { lost: 0, givenUp: uncommitted } });
-    expect(problems.filter((problem) => !problem.startsWith('Redis has no append-only file'))).to.deep.equal([]);
+    expect(problems.filter((problem) => !problem.startsWith('The append-only file of this Redis is off'))).to.deep.equal([]);
     const { lost, givenUp } = await countLetters(pool);
     expect([lost, givenUp]).to.deep.equal([0, uncommitted]);
     // What is given up can be sent again.
