@@ -118,7 +118,7 @@ export const userRoutes: readonly Route[] = [
 
 const channelList = boundedArray(z.enum(channels), channels.length).refine(
   (list) => new Set(list).size === list.length,
-  'must not name a channel twice',
+  'must not list a channel twice',
 );
 const notifications = z.object(Object.fromEntries(notificationTypes.map((type) => [type, channelList.optional()])));
 
@@ -129,7 +129,7 @@ const streak = z.object({
     z.object({ key: z.string(), threshold: z.number().positive('must be above 0').max(limits.maxAbsoluteTotal) }),
     limits.maxStreakConditions,
   )
-    .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not name a metric twice')
+    .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, 'must not list a metric twice')
     .optional(),
   daysOff: daysOff.optional().meta({ description: 'Weekdays that do not count for the daily streak, from 0 (Sunday) to 6 (Saturday).' }),
 });

@@ -13,7 +13,7 @@ const wholeNumber =
   };
 
 function calendarDate(text: string): string {
-  if (!isDate(text)) throw new InvalidArgumentError('It must be a day of the calendar written YYYY-MM-DD.');
+  if (!isDate(text)) throw new InvalidArgumentError('It must be a valid date in the form YYYY-MM-DD.');
   return text;
 }
 

@@ -57,7 +57,7 @@ export function checkDemo(env: NodeJS.ProcessEnv): void {
       `${variable} must be a loopback address such as 127.0.0.1 for the demo: its data and its key are not protected.`,
     );
   }
-  if (ADMIN_API_KEY !== '') throw new OperatorError('ADMIN_API_KEY must not be set for the demo: it makes a key of its own.');
+  if (ADMIN_API_KEY !== '') throw new OperatorError('ADMIN_API_KEY must not be set for the demo: it creates its own key.');
   if (DATA_DIR !== '') throw new OperatorError('DATA_DIR must not be set for the demo: name its folder with --folder.');
 }
 
@@ -86,7 +86,7 @@ const greeting = (address: string, { key, seed, users }: DemoRecord, { firstDay,
   `Laurel is ready at ${address}`,
   `Its dashboard is at ${address}/dashboard: sign in with the key ${key}`,
   `It has a month of a study app from ${firstDay}: ${users.toLocaleString('en')} users (seed ${seed}), ${events.toLocaleString('en')} events.`,
-  `Its clock stands at ${new Date(endMs).toISOString()}, and PUT /admin/v1/clock moves it.`,
+  `Its clock is at ${new Date(endMs).toISOString()}, and PUT /admin/v1/clock moves it.`,
   'Ctrl-C stops it. The next start continues with the same data, and --fresh starts anew.',
   '',
 ];

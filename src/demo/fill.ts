@@ -26,7 +26,7 @@ async function send({ address, key, signal }: FillOptions, method: string, path:
   const text = await response.text();
   const { issues = [] } = (text === '' ? {} : JSON.parse(text)) as { issues?: readonly unknown[] };
   if (!response.ok || issues.length > 0)
-    throw new OperatorError(`The demo was not filled: ${method} ${path} responded with ${response.status}: ${text}`);
+    throw new OperatorError(`Filling the demo failed: ${method} ${path} responded with ${response.status}: ${text}`);
   return response.status;
 }
 

@@ -61,7 +61,7 @@ async function readRecord(folder: string): Promise<DemoRecord | undefined> {
     throw error;
   });
   if (names.length === 0) return undefined;
-  const refused = new OperatorError(`The folder ${folder} holds something that is not a demo: name another one with --folder.`);
+  const refused = new OperatorError(`The folder ${folder} is not empty and is not a demo: choose another one with --folder.`);
   if (!names.includes('demo.json')) throw refused;
   try {
     return recordSchema.parse(JSON.parse(await readFile(recordFile(folder), 'utf8')));

@@ -213,7 +213,7 @@ export class DeadLetters {
       return await betweenBatches(this.pool, tenant, (client) => this.writeAgain(client, tenant, id));
     } catch (error) {
       if (isRefusal(error)) {
-        throw new LaurelError('unprocessable', `The entry is refused again: ${(error as Error).message}`, { cause: error });
+        throw new LaurelError('unprocessable', `The entry was refused again: ${(error as Error).message}`, { cause: error });
       }
       throw postgresFailure(error);
     }

@@ -150,7 +150,7 @@ export async function connectRedis(target: RedisTarget, onError: (error: Error) 
     // With several servers to try, ioredis never gives up.
     const tooLate = delay(limits.redisCallTimeoutMs, undefined, { signal: abort.signal }).then(async () => {
       await noticeLoading(redis);
-      throw last ?? new Error(`not within ${limits.redisCallTimeoutMs} ms`);
+      throw last ?? new Error(`no reply within ${limits.redisCallTimeoutMs} ms`);
     });
     await Promise.race([redis.connect(), tooLate]);
     await Promise.race([Promise.all(mastersOf(redis).map(ready)), tooLate]);

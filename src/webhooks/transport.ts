@@ -193,7 +193,7 @@ function errorMessage(error: unknown, isLate: boolean, responseMs: number): stri
 function statusError(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400
-    ? `responded with status ${status}: redirects are not followed, so the URL must be where the receiver is`
+    ? `responded with status ${status}: redirects are not followed, so set the URL to the final address`
     : `responded with status ${status}`;
 }
 

@@ -135,7 +135,7 @@ describe('The streak settings of the contract', () => {
   const bad: readonly (readonly [sent: unknown, sentence: RegExp])[] = [
     [{ frequency: 'weekly', daysOff: [0, 6] }, /daysOff must be empty with frequency: weekly: only daily streaks have days off/],
     [{ daysOff: [7] }, /`daysOff.0` must be a whole number from 0 to 6/],
-    [{ daysOff: [1, 1] }, /`daysOff` must name each day once/],
+    [{ daysOff: [1, 1] }, /`daysOff` must not list a day twice/],
     [{ daysOff: [0, 1, 2, 3, 4, 5, 6] }, /`daysOff` must have at most 6 items/],
     [{ daysOff: null }, /`daysOff` must be an array/],
     [{ frequency: 'yearly' }, /`frequency` must be one of/],

@@ -108,7 +108,7 @@ describe('The Admin API of webhooks', () => {
     const good = { name: 'A', url: 'https://example.com', events: ['streak.lost'] };
     const reply = await world.request('POST', path, { body: [{ ...good, events: ['streak.lost', 'streak.lost'] }, good] });
     const { created, issues } = bodyOf<Batch>(reply, 201);
-    expect(issues.map(({ message: text }) => text)).to.deep.equal(['Webhook "a": events must name each kind once.']);
+    expect(issues.map(({ message: text }) => text)).to.deep.equal(['Webhook "a": events must not list a kind twice.']);
     await remove(...created.map(({ id }) => id));
   });
 

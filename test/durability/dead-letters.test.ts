@@ -129,7 +129,7 @@ describe('An entry that Postgres refuses', () => {
     for (const { id } of found) {
       const refused = await retry(id);
       expect(refused.status).to.equal(422);
-      expect((refused.body as { error: string }).error).to.match(/^The entry is refused again: .*no_poison/);
+      expect((refused.body as { error: string }).error).to.match(/^The entry was refused again: .*no_poison/);
     }
     await world.pool.query(takePoison);
     for (const { id } of found) {

@@ -123,13 +123,13 @@ describe('The demo', () => {
     const folder = await mkdtemp(join(tmpdir(), 'laurel-demo-'));
     await writeFile(join(folder, 'notes.txt'), 'mine');
     const { code, log } = await runLaurel(['demo', '--fresh', '--folder', folder], {});
-    expect([code, log]).to.deep.equal([1, `The folder ${folder} holds something that is not a demo: name another one with --folder.\n`]);
+    expect([code, log]).to.deep.equal([1, `The folder ${folder} is not empty and is not a demo: choose another one with --folder.\n`]);
     expect(await readFile(join(folder, 'notes.txt'), 'utf8')).to.equal('mine');
   });
 
   it('names an option that it cannot use', async () => {
     const { code, log } = await runLaurel(['demo', '--until', '2026-02-30'], {});
     expect(code).to.equal(1);
-    expect(log).to.include('It must be a day of the calendar written YYYY-MM-DD.');
+    expect(log).to.include('It must be a valid date in the form YYYY-MM-DD.');
   });
 });

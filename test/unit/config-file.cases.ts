@@ -145,7 +145,7 @@ settings: {controlRatio: §1.5}
 # a channel that does not exist, and one twice
 messages: {recap: [email, §sms], reactivation: §[push, push]}
 = messages: recap must be email or push, not "sms"
-= messages: reactivation must name each channel once
+= messages: reactivation must not list a channel twice
 # a brand that is none
 messages: {brandName: §"", brandColor: §red, brandUrl: §"http://example.com", brandLogoUrl: §x, brandAddress: §" "}
 = messages: brandName must not be empty
@@ -165,7 +165,7 @@ messages: {linkHosts: [§"https://a.example", §a/b, §"a b", §"u@a.example", �
 = messages: linkHosts must be a host such as app.example.com, not ""
 # one host in two letter cases
 messages: {linkHosts: §[a.example, A.EXAMPLE]}
-= messages: linkHosts must name each host once
+= messages: linkHosts must not list a host twice
 # a locale that is none, and an attribute of events for the locale
 attributes: [{key: device, name: Device, type: event}]
 messages: {defaultLocale: §en_US, localeAttribute: §device}
@@ -275,16 +275,16 @@ achievements: [{key: a, name: A, trigger: api, badge: {url: §"data:image/png;ba
 = boost "b": multiplier must be a number above 0 and below 100 with at most 6 decimal places, not the number 1.0000001
 # a day that does not exist
 @boost start: §2026-02-29, multiplier: 2
-= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "2026-02-29"
+= boost "b": start must be a valid date in the form YYYY-MM-DD, not "2026-02-29"
 # a day with a time
 @boost start: §2026-02-01T00:00:00Z, multiplier: 2
-= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "2026-02-01T00:00:00Z"
+= boost "b": start must be a valid date in the form YYYY-MM-DD, not "2026-02-01T00:00:00Z"
 # a day of the year 0
 @boost start: §0000-01-01, multiplier: 2
-= boost "b": start must be a day of the calendar written YYYY-MM-DD, not "0000-01-01"
+= boost "b": start must be a valid date in the form YYYY-MM-DD, not "0000-01-01"
 # a day without dashes
 @boost start: §20260201, multiplier: 2
-= boost "b": start must be a day written YYYY-MM-DD, not the number 20260201
+= boost "b": start must be a date in the form YYYY-MM-DD, not the number 20260201
 # a boost that ends before it starts
 @boost start: 2026-02-02, end: §2026-02-01, multiplier: 2
 = boost "b": the end 2026-02-01 is before the start 2026-02-02
@@ -358,5 +358,5 @@ leaderboards:
 = points system "p p": boosts must be a list, not the number 7
 = leaderboard "l": name is missing
 = leaderboard "l": there is no points system "q"
-= leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"
+= leaderboard "l": start must be a valid date in the form YYYY-MM-DD, not "2026-13-01"
 = unknown field "unknown" (allowed: settings, attributes, metrics, points, achievements, streaks, leaderboards, webhooks, messages, templates)`;

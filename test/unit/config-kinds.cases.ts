@@ -185,7 +185,7 @@ streaks: §{enabled: true}
 = streaks: daysOff must be a whole number from 0 to 6, not the number 7
 # a day off twice
 @streaks daysOff: §[1, 1]
-= streaks: daysOff must name each day once
+= streaks: daysOff must not list a day twice
 # days off of weekly streaks
 @streaks frequency: weekly, daysOff: §[0]
 = streaks: daysOff must be empty with frequency: weekly: only daily streaks have days off
@@ -219,11 +219,11 @@ leaderboards: [§{key: l, name: L, rankBy: metric, metricKey: m, runUnit: month}
 = leaderboard "l": the window is empty: startTime and endTime are both 09:00
 # times that no day has
 @board rankBy: metric, metricKey: m, startTime: §24:00, endTime: §9:00
-= leaderboard "l": startTime must be a time of the day written HH:MM or HH:MM:SS, not "24:00"
-= leaderboard "l": endTime must be a time of the day written HH:MM or HH:MM:SS, not "9:00"
+= leaderboard "l": startTime must be a valid time in the form HH:MM or HH:MM:SS, not "24:00"
+= leaderboard "l": endTime must be a valid time in the form HH:MM or HH:MM:SS, not "9:00"
 # hours for times
 @board rankBy: metric, metricKey: m, startTime: §9, endTime: 17:00
-= leaderboard "l": startTime must be a time written HH:MM or HH:MM:SS, not the number 9
+= leaderboard "l": startTime must be a time in the form HH:MM or HH:MM:SS, not the number 9
 # a breakdown by what is no user attribute
 @metric name: M
 attributes: [{key: device, name: Device, type: event}]
@@ -236,4 +236,4 @@ leaderboards: [{key: l, name: L, rankBy: streak, breakdownAttributes: [city, §c
 = leaderboard "l": user attribute "city" is listed twice
 # a board that is scheduled for a day that is none
 @board rankBy: metric, metricKey: m, status: scheduled, start: §2026-13-01
-= leaderboard "l": start must be a day of the calendar written YYYY-MM-DD, not "2026-13-01"`;
+= leaderboard "l": start must be a valid date in the form YYYY-MM-DD, not "2026-13-01"`;

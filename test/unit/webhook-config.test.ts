@@ -66,7 +66,7 @@ describe('Webhooks in a configuration', () => {
   const refused: readonly (readonly [text: string, sentence: string])[] = [
     [file('', 'points.changd'), 'webhook "w": events must be achievement.completed or streak.started or '],
     [file('', ''), 'webhook "w": events must name at least one kind of event'],
-    [file('', 'streak.lost, streak.lost'), 'webhook "w": events must name each kind once'],
+    [file('', 'streak.lost, streak.lost'), 'webhook "w": events must not list a kind twice'],
     [file(', status: on'), 'webhook "w": status must be active or inactive, not "on"'],
     [file(', secret: abc'), 'webhook "w": unknown field "secret"'],
     [at('example.com'), 'webhook "w": url must be a URL like https://example.com/webhooks'],

@@ -113,8 +113,8 @@ export const keySchema = hinted(
 
 /** A calendar day, `YYYY-MM-DD`. Postgres has no year 0. */
 export const day = hinted(
-  checkedText('a day written YYYY-MM-DD', (value) =>
-    isDate(value) && !value.startsWith('0000') ? null : `must be a day of the calendar written YYYY-MM-DD, not ${shown(value)}`,
+  checkedText('a date in the form YYYY-MM-DD', (value) =>
+    isDate(value) && !value.startsWith('0000') ? null : `must be a valid date in the form YYYY-MM-DD, not ${shown(value)}`,
   ),
   { format: 'date' },
 );
@@ -137,8 +137,8 @@ export const webhookUrl = hinted(checkedText('a URL like https://example.com/web
 /** A time of the day, as the contract writes it. */
 const timePattern = '^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$';
 export const timeOfDay = hinted(
-  checkedText('a time written HH:MM or HH:MM:SS', (value) =>
-    new RegExp(timePattern).test(value) ? null : `must be a time of the day written HH:MM or HH:MM:SS, not ${shown(value)}`,
+  checkedText('a time in the form HH:MM or HH:MM:SS', (value) =>
+    new RegExp(timePattern).test(value) ? null : `must be a valid time in the form HH:MM or HH:MM:SS, not ${shown(value)}`,
   ),
   { pattern: timePattern },
 );
@@ -189,7 +189,7 @@ const saturday = 6;
 
 /** The weekdays that do not count for daily streaks. */
 export const daysOff = list(whole(0, saturday), saturday).refine((days) => new Set(days).size === days.length, {
-  error: 'must name each day once',
+  error: 'must not list a day twice',
 });
 
 /** A number above 0, decimals included. */

@@ -263,7 +263,7 @@ export const kinds: { readonly [N in ListName]: Kind<N> } = {
       events: given(
         list(oneOf(webhookKinds), webhookKinds.length, 'must name at least one kind of event').refine(
           (events) => new Set(events).size === events.length,
-          { error: 'must name each kind once' },
+          { error: 'must not list a kind twice' },
         ),
       ),
       // An endpoint that is configured is one to send to.

@@ -42,7 +42,7 @@ const brandUrl = checkedText('a URL like https://example.com', brandUrlFault);
 const distinct = <T extends z.ZodType>(element: T, most: number, message: string) =>
   list(element, most).refine((values) => new Set(values).size === values.length, { error: message });
 
-const channelList = distinct(oneOf(channels), channels.length, 'must name each channel once');
+const channelList = distinct(oneOf(channels), channels.length, 'must not list a channel twice');
 
 /** Null is a value of its own: none. */
 const orNone = (schema: z.ZodType): FieldSpec<never> => ({ schema, nullIsValue: true });
@@ -59,7 +59,7 @@ export const messageSettings = {
   brandIconUrl: orNone(brandUrl),
   brandUrl: orNone(brandUrl),
   brandAddress: orNone(filledText(limits.maxBrandAddressChars)),
-  linkHosts: given(distinct(host, limits.maxLinkHosts, 'must name each host once')),
+  linkHosts: given(distinct(host, limits.maxLinkHosts, 'must not list a host twice')),
   defaultLocale: given(locale),
   localeAttribute: { schema: keySchema, refers: { to: 'user attribute' }, nullIsValue: true },
   quietFromHour: orNone(hourOfDay),
