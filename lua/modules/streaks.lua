@@ -5,6 +5,7 @@
 local calendar = require('calendar')
 local contract = require('contract')
 local decimal = require('decimal')
+local streak_rules = require('streak_rules')
 local transaction = require('transaction')
 local time = require('time')
 local core, limit, outcome, streak = contract.core, contract.limit, contract.outcome, contract.streak
@@ -16,8 +17,6 @@ local streaks = {}
 local DAY, FREEZES, EARNED_UP_TO, HOME = core.streakDay, core.freezes, core.earnedUpTo, core.home
 -- WEEKS_FROM is the day from which on weeks are those of the configuration; those before it begin on the other day.
 local WEEKS_FROM = core.weeksFrom
--- 1970-01-01 was a Thursday, the fourth day after a Sunday.
-local EPOCH_WEEKDAY = 4
 -- The shifts of the two ways to count weeks (calendar.lua) together: one less the other.
 local BOTH_SHIFTS = 7
 -- Places of one streak, behind its base. LOST_LENGTH and LOST_STARTED are what a restore brings back; COUNTS is metric no, as
@@ -119,28 +118,6 @@ local function is_paused(tx, frequency, period)
   return false
 end
 
--- The weekdays, from 0 for Sunday, that do not count for the user's daily streak: the user's own or the configured ones; nil for none, and
--- while another streak is shown.
-local function days_off(tx)
-  local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
-  if settings.frequency ~= 'daily' then
-    return nil
-  end
-  local own = settings.personal and stored and stored:match('"daysOff":(%b[])')
-  local off = own and cjson.decode(own) or settings.daysOff
-  return off and #off > 0 and off or nil
-end
-
-local function is_off(off, day)
-  local weekday = (day + EPOCH_WEEKDAY) % 7
-  for i = 1, #off do
-    if off[i] == weekday then
-      return true
-    end
-  end
-  return false
-end
-
 -- Adds the freezes that were earned by the end of a day; `tx.freezes_earned` counts them.
 local function earn_freezes(tx, all, up_to)
   local freezes = tx.plan.streaks.freezes
@@ -187,7 +164,7 @@ local function pass_periods(tx, all, frequency, current)
     all[at + GRACE] = 0
   end
   local freezes = frequency == tx.plan.streaks.frequency
-  local off = frequency == 'daily' and days_off(tx)
+  local off = frequency == 'daily' and streak_rules.days_off(tx)
   while all[at + LENGTH] > 0 and all[at + LAST] < current - 1 do
     local missed = all[at + LAST] + 1
     if freezes then
@@ -197,7 +174,7 @@ local function pass_periods(tx, all, frequency, current)
     if is_paused(tx, frequency, missed) then
       all[at + LAST] = missed
       note(tx, frequency, missed, 'pause')
-    elseif off and is_off(off, missed) then
+    elseif off and streak_rules.is_off(off, missed) then
       all[at + LAST] = missed
       note(tx, frequency, missed, 'day_off')
     elseif freezes and all[FREEZES] > 0 then
@@ -243,51 +220,6 @@ function streaks.settle(tx)
   tx.streaks_settled = true
 end
 
--- The user's own conditions, without those on archived metrics; the configured ones where none is left, or users may have none.
-local function conditions_of(tx)
-  local settings, stored = tx.plan.streaks, tx.core[core.streakPreferences]
-  if not stored or stored == '' or not (settings.personal or stored:find('"enabled":false', 1, true)) then
-    return settings
-  end
-  local own, left = cjson.decode(stored), {}
-  for _, condition in ipairs(settings.personal and own.metrics or {}) do
-    if tx.plan.metrics[condition.key] then
-      left[#left + 1] = condition
-    end
-  end
-  own.metrics = left
-  return (#left > 0 or own.enabled == false) and own or settings
-end
-
--- The parts of stored preferences, each of which a call can send or leave out. Their values contain no bracket of their own.
-local preference_parts = { '"enabled":%l+', '"mode":"%u+","metrics":%b[]', '"daysOff":%b[]' }
-
--- The stored preferences after a change: the parts that are not sent stay.
-function streaks.preferences(stored, sent)
-  local parts = {}
-  for _, part in ipairs(preference_parts) do
-    parts[#parts + 1] = sent:match(part) or stored and stored:match(part) or nil
-  end
-  return '{' .. table.concat(parts, ',') .. '}'
-end
-
-local function is_met(conditions, counts)
-  local metrics = conditions.metrics
-  if #metrics == 0 or conditions.enabled == false then
-    return false
-  end
-  for i = 1, #metrics do
-    local condition = metrics[i]
-    local met = (counts[condition.key] or 0) >= condition.threshold
-    if conditions.mode == 'OR' and met then
-      return true
-    elseif conditions.mode == 'AND' and not met then
-      return false
-    end
-  end
-  return conditions.mode == 'AND'
-end
-
 -- Whether a streak can be extended in a period: it has not been yet, or it was reset since.
 local function is_open(all, at, period)
   return period > all[at + LAST] or all[at + LENGTH] == 0
@@ -317,7 +249,7 @@ function streaks.count(tx, metric_key, value)
   if not all then
     return
   end
-  local conditions = conditions_of(tx)
+  local conditions = streak_rules.conditions(tx)
   local is_condition, metrics = false, conditions.metrics
   for i = 1, #metrics do
     is_condition = is_condition or metrics[i].key == metric_key
@@ -334,7 +266,7 @@ function streaks.count(tx, metric_key, value)
     end
     local counts = all[at + COUNTS]
     counts[metric_key] = decimal.add(counts[metric_key] or 0, value)
-    if is_condition and is_open(all, at, current) and is_met(conditions, counts) then
+    if is_condition and is_open(all, at, current) and streak_rules.are_met(conditions, counts) then
       extend(tx, frequencies[i], all, current)
     end
   end
@@ -343,11 +275,11 @@ end
 
 -- Looks at the counts of the current periods again, after the conditions have changed.
 local function reevaluate(tx, all)
-  local conditions = conditions_of(tx)
+  local conditions = streak_rules.conditions(tx)
   for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
     local current = period_of(tx, all, frequency, all[DAY])
-    if all[at + COUNTED] == current and is_open(all, at, current) and is_met(conditions, all[at + COUNTS] or {}) then
+    if all[at + COUNTED] == current and is_open(all, at, current) and streak_rules.are_met(conditions, all[at + COUNTS] or {}) then
       extend(tx, frequency, all, current)
       tx.streaks_counted = true
     end
@@ -367,8 +299,8 @@ function streaks.move(tx, old_zone, zone)
     if is_move and all[at + LENGTH] > 0 then
       local current = period_of(tx, all, frequency, all[DAY])
       local needed = math.max(all[at + LAST] + 1, current)
-      local off = frequency == 'daily' and days_off(tx)
-      while off and is_off(off, needed) do
+      local off = frequency == 'daily' and streak_rules.days_off(tx)
+      while off and streak_rules.is_off(off, needed) do
         needed = needed + 1
       end
       all[at + GRACE] = time.day_start(tx, old_zone, first_day(tx, all, frequency, needed + 1))
@@ -588,7 +520,7 @@ function streaks.fact(tx)
   local is_extended = length > 0 and all[shown + LAST] >= current
   local extended_at, extended = all[shown + EXTENDED_AT], tx.extended or false
   local fact = { length, all[shown + STARTED], current, is_extended, extended_at, extended, all[FREEZES], all[WEEKS_FROM] }
-  local off = days_off(tx)
+  local off = streak_rules.days_off(tx)
   if off then
     fact[contract.streakFact.weeksFrom], fact[contract.streakFact.daysOff] = fact[contract.streakFact.weeksFrom] or false, off
   end

@@ -6,6 +6,7 @@ local command = require('command')
 local devices = require('devices')
 local points = require('points')
 local settle = require('settle')
+local streak_rules = require('streak_rules')
 local streaks = require('streaks')
 local users = require('users')
 local field, outcome = contract.field, contract.outcome
@@ -70,7 +71,7 @@ command.of_user('setPreferences', UPDATE, function(tx, args, position)
     for _, name in ipairs(patch.fields) do
       local value = patch.values[name]
       if name == field.streakPreferences then
-        value = streaks.preferences(users.property(tx, name), value)
+        value = streak_rules.merge(users.property(tx, name), value)
       end
       users.set_property(tx, name, value)
     end

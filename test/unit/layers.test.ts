@@ -91,6 +91,7 @@ const luaModules = [
   'points',
   'boosts',
   'streaks',
+  'streak_rules',
   'plans',
   'filters',
   'devices',
