@@ -100,7 +100,8 @@ export function isBuilt(folder) {
 export function build(folder = root) {
   // Computed before the compiler reads the sources: one that is saved in between leads to another build and not to a stale one.
   const hash = hashFiles(folder, sourcesOf(folder));
-  const wasBuilt = isBuilt(folder);
+  const isDone = () => readIfThere(buildRecord(folder)) === hash;
+  const wasDone = isDone();
   const built = join(folder, `.dist-${process.pid}`);
   try {
     const run = (...args) => spawnSync(process.execPath, args, { cwd: folder, stdio: ['inherit', 2, 2] }).status === 0;
@@ -110,7 +111,7 @@ export function build(folder = root) {
       throw stopped('The build of the dashboard failed. What the bundler said is above.');
     writeFileSync(join(built, basename(buildRecord(folder))), `${hash}\n`);
     // Another command may run what it has built from the same sources.
-    if (!wasBuilt && isBuilt(folder)) return;
+    if (!wasDone && isDone()) return;
     rmSync(join(folder, 'dist'), { recursive: true, force: true });
     renameSync(built, join(folder, 'dist'));
   } finally {
