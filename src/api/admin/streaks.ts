@@ -14,6 +14,21 @@ const pauseShape = z
   .object({ id: z.uuid(), userId: z.string(), start: dateShape, end: dateShape, status: z.enum(['active', 'archived']) })
   .meta({ id: 'StreakPause' });
 
+/** Changes the streaks of users one by one, and lists whose were changed. */
+async function changeStreaks(users: readonly { readonly id: string }[], change: (id: string) => ReturnType<typeof resetStreak>) {
+  const changed: string[] = [];
+  const issues = await eachItem(
+    users,
+    async ({ id }) => {
+      const problem = await change(id);
+      if (problem === undefined) changed.push(id);
+      return problem;
+    },
+    ({ id }) => ({ userId: id }),
+  );
+  return { changed, issues };
+}
+
 export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
     method: 'post',
@@ -116,16 +131,7 @@ export const streakAdminRoutes: readonly Route[] = [
     },
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
-      const restoredUsers: string[] = [];
-      const issues = await eachItem(
-        body.users,
-        async ({ id }) => {
-          const problem = await restoreStreak(services.engine, tenant, id);
-          if (problem === undefined) restoredUsers.push(id);
-          return problem;
-        },
-        ({ id }) => ({ userId: id }),
-      );
+      const { changed: restoredUsers, issues } = await changeStreaks(body.users, (id) => restoreStreak(services.engine, tenant, id));
       return { status: batchStatus(restoredUsers.length), body: { restoredUsers, issues } };
     },
   }),
@@ -144,16 +150,7 @@ export const streakAdminRoutes: readonly Route[] = [
     },
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
-      const resetUsers: string[] = [];
-      const issues = await eachItem(
-        body.users,
-        async ({ id }) => {
-          const problem = await resetStreak(services.engine, tenant, id);
-          if (problem === undefined) resetUsers.push(id);
-          return problem;
-        },
-        ({ id }) => ({ userId: id }),
-      );
+      const { changed: resetUsers, issues } = await changeStreaks(body.users, (id) => resetStreak(services.engine, tenant, id));
       return { status: 200, body: { resetUsers, issues } };
     },
   }),
