@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { achievementTriggers } from '../config/schema/kinds.js';
 import type { Achievement, AttributeFilter } from '../config/schema/model.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { attributeShape, instantShape } from '../shared/shapes.js';
@@ -17,7 +18,7 @@ const achievementShape = z.object({
   id: z.string(),
   key: z.string(),
   name: z.string(),
-  trigger: z.enum(['metric', 'streak', 'api', 'achievement', 'anniversary']).meta({ description: 'What completes it.' }),
+  trigger: z.enum(achievementTriggers).meta({ description: 'What completes it.' }),
   description: z.string().nullable(),
   badgeUrl: z.string().nullable(),
   userAttributes: z.array(attributeShape).meta({ description: 'Only users with all of these can complete it.' }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { achievementTriggers } from '../config/schema/kinds.js';
 import { type AchievementRow, type AwardRow, cursorOf, type EventRow, type StreakRow, type TimelinePage } from '../history/timeline.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dayToDate, firstDayOf, weekShiftOf } from '../shared/calendar.js';
@@ -52,7 +53,7 @@ const achievementEntryShape = z
     at: instantShape,
     achievement: refShape.extend({
       badgeUrl: z.string().nullable(),
-      trigger: z.enum(['metric', 'streak', 'api', 'achievement', 'anniversary']),
+      trigger: z.enum(achievementTriggers),
     }),
   })
   .meta({ id: 'TimelineAchievement' });

@@ -78,7 +78,7 @@ const name = 'unnamed';
 const firstDay = '0001-01-01';
 const status = oneOf(['active', 'inactive']);
 const triggerTypes = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const;
-const achievementTriggers = ['metric', 'streak', 'api', 'achievement', 'anniversary'] as const;
+export const achievementTriggers = ['metric', 'streak', 'api', 'achievement', 'anniversary'] as const;
 
 /** What stands in for a field that was refused is what breaks no rule. A key, a reference and the points of a level have no such value. */
 export const kinds: { readonly [N in ListName]: Kind<N> } = {
