@@ -69,16 +69,18 @@ function dayOf(entry: Entry, zone: string): string {
 
 type AtMoment = ReadonlyMap<string, readonly Exclude<Entry, StreakEntry>[]>;
 
+/** Triggers of achievements that no event completes. */
+const withoutEvent: ReadonlySet<string> = new Set(['api', 'anniversary']);
+
 /**
  * The event that completed an achievement: the only one of the same moment. Undefined where there are none or several. A call of the API and an
  * anniversary complete achievements too, and composite ones with them.
  */
 function causeOf({ at, achievement: { trigger } }: AchievementEntry, moments: AtMoment): EventEntry | undefined {
-  if (trigger === 'api' || trigger === 'anniversary') return undefined;
+  if (withoutEvent.has(trigger)) return undefined;
   const entries = moments.get(at) ?? [];
   const isByCall =
-    trigger === 'achievement' &&
-    entries.some((entry) => entry.type === 'achievement' && ['api', 'anniversary'].includes(entry.achievement.trigger));
+    trigger === 'achievement' && entries.some((entry) => entry.type === 'achievement' && withoutEvent.has(entry.achievement.trigger));
   const [event, ...others] = entries.filter((entry) => entry.type === 'event');
   return isByCall || others.length > 0 ? undefined : event;
 }
