@@ -28,9 +28,16 @@ const isTerms = (file) => /^(?:un)?licen[cs]e|^copying|^notice|\.LICENSE\.txt$/i
 function split(text) {
   const lines = text.trim().split(/\r?\n/);
   const isOwn = (line, index) => index < 12 && /^\W*(?:copyright\b.*(?:\d{4}|\(c\)|©)|all rights reserved).*[^:]$/i.test(line);
-  const isTitle = (line, index) => index < 3 && /^[\W_]*(?:the )?(?:mit|isc|bsd[ -]3-clause) licen[cs]e[\W_]*(?:\(mit\))?\W*$|^=+$/i.test(line);
+  const isTitle = (line, index) =>
+    index < 3 && /^[\W_]*(?:the )?(?:mit|isc|bsd[ -]3-clause) licen[cs]e[\W_]*(?:\(mit\))?\W*$|^=+$/i.test(line);
   const rest = lines.filter((line, index) => !isOwn(line, index) && !isTitle(line, index)).map((line) => line.trimEnd());
-  return { own: lines.filter(isOwn).map((line) => line.trim()), rest: rest.join('\n').replace(/\n{3,}/g, '\n\n').replace(/^\n+/, '') };
+  return {
+    own: lines.filter(isOwn).map((line) => line.trim()),
+    rest: rest
+      .join('\n')
+      .replace(/\n{3,}/g, '\n\n')
+      .replace(/^\n+/, ''),
+  };
 }
 
 /** The terms in a package's folder. A package for one platform has those of the package that depends on it. */

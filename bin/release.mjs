@@ -89,7 +89,10 @@ function buildFiles(folder, { hasImage }) {
   writeFileSync(join(target, `${name}-${version}.cdx.json`), `${materials}\n`);
   if (hasImage) buildImage(folder, `${name}:${version}`, join(target, `${name}-${version}-image.tar`));
   const files = readdirSync(target).sort();
-  const hash = (file) => createHash('sha256').update(readFileSync(join(target, file))).digest('hex');
+  const hash = (file) =>
+    createHash('sha256')
+      .update(readFileSync(join(target, file)))
+      .digest('hex');
   writeFileSync(join(target, 'SHA256SUMS'), files.map((file) => `${hash(file)}  ${file}\n`).join(''));
   console.log(`Built ${[...files, 'SHA256SUMS'].join(', ')}.`);
 }

@@ -28,7 +28,7 @@ export interface UserState {
   readonly completed: readonly string[];
 }
 
-export interface Award {
+interface Award {
   readonly trigger: string;
   readonly points: number;
   readonly total: number;

@@ -92,7 +92,9 @@ describe('The npm package, in an empty folder', () => {
     const address = await laurel.address();
     expect(laurel.output).to.include('laurel.yaml:').and.include('ADMIN_API_KEY is new.');
     const response = await fetch(`${address}/admin/v1/configuration`, { headers: { 'X-API-KEY': key } });
-    expect([response.status, await response.text()].join()).to.include('200').and.include('Cards viewed');
+    expect([response.status, await response.text()].join())
+      .to.include('200')
+      .and.include('Cards viewed');
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
   });
 

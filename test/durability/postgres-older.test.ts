@@ -118,7 +118,7 @@ describe('a Postgres that is older than Redis', () => {
     );
     expect(await eventsIn(copy)).to.equal(30);
     const found = await until('the process without a confirmation', async () => {
-      const read = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [] });
+      const read = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [], dataDir: null });
       return read.processes?.some(({ confirmed }) => !confirmed) && read;
     });
     expect(found.processes?.map(({ pid, role }) => [pid, role])).to.deep.equal([[process.pid, 'api and worker']]);
@@ -157,7 +157,7 @@ describe('a Postgres that is older than Redis', () => {
     const service = await serve();
     // Given up on purpose, they are no problem, for no reader.
     const { pool } = await context();
-    const { postgres, problems } = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [] });
+    const { postgres, problems } = await readStatus({ redis: world.redis, pool, prefix: world.settings.redisPrefix, problems: [], dataDir: null });
     expect(postgres).to.deep.include({ deadLetters: 0, discarded: { lost: 0, givenUp: uncommitted } });
     expect(problems.filter((problem) => !problem.startsWith('The append-only file of this Redis is off'))).to.deep.equal([]);
     const { lost, givenUp } = await countLetters(pool);

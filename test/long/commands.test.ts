@@ -171,7 +171,9 @@ describe('laurel status', () => {
     expect([half?.state, half?.restored]).to.deep.equal(['restoring', 7]);
     const { code, output, log } = await runLaurel(['status'], { ...stage.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(code).to.equal(1);
-    expect(log).to.match(/^Redis does not respond \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\nNo process of the API has .*\n$/);
+    expect(log).to.match(
+      /^Redis does not respond \(.*\nUnknown without Redis: .*\nNo worker has reached this Postgres .*\nNo process of the API has .*\n$/,
+    );
     expect(output)
       .to.match(/^Redis {6}unknown$/m)
       .and.to.match(/^Ledger {5}unknown$/m)

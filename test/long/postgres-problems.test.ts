@@ -10,6 +10,7 @@ import { migrate } from '../../src/postgres/migrate.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { LaurelError } from '../../src/shared/errors.js';
 import { postgresProblems } from '../../src/shared/store-problems.js';
+import { Network } from '../support/network.js';
 import { OwnPostgres } from '../support/own-postgres.js';
 import { pgbouncerProgram, startPgBouncer } from '../support/pgbouncer.js';
 import { until } from '../support/stage.js';
@@ -290,6 +291,26 @@ const rows: readonly Row[] = [
       const held = await Promise.all(Array.from({ length: 8 }, () => opened(url)));
       await Promise.all(held.map((client) => client.query('select pg_sleep(0.01)')));
       return start(url);
+    },
+  ],
+  [
+    'pooler',
+    'PgBouncer pools transactions, and one of its connections becomes free during the check',
+    /pools transactions or statements/,
+    async () => {
+      const network = await Network.before(await throughPgBouncer('transaction', { server_round_robin: 1 }));
+      undo.push(() => network.stop());
+      const clients = await Promise.all(Array.from({ length: 3 }, () => opened(network.url)));
+      for (const client of clients) await client.query('begin');
+      const [last, ...first] = clients;
+      for (const client of first) await client.query('commit');
+      // Taken in turn, the free connections are now another one and the client's own: behind these, the third one lets every turn of two fit.
+      const begins = network.hold('begin');
+      const said = start(network.url);
+      const held = await begins;
+      await last!.query('commit');
+      held.release();
+      return said;
     },
   ],
   ['pooler', 'PgBouncer pools statements', /not allowed in statement pooling/, async () => start(await throughPgBouncer('statement'))],

@@ -48,7 +48,9 @@ describe("Laurel in an operator's own folder", () => {
     await rename(`${file}~`, file);
     await laurel.says(/Configuration version 3 is active\./);
     const response = await fetch(`${address}/admin/v1/configuration/file`, { headers: { 'X-API-KEY': key } });
-    expect([response.status, await response.text()].join()).to.include('200').and.include('Cards turned');
+    expect([response.status, await response.text()].join())
+      .to.include('200')
+      .and.include('Cards turned');
     expect(await laurel.stop('SIGINT')).to.deep.equal({ code: 0, signal: null });
   });
 

@@ -65,7 +65,9 @@ describe('The packages that Laurel uses', () => {
   describe('in docs/architecture/libraries.md', () => {
     /** The names in the first column of the table under a heading. */
     const listed = (heading: string): string[] => {
-      const section = read('docs/architecture/libraries.md').split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
+      const section = read('docs/architecture/libraries.md')
+        .split(/^## /m)
+        .find((part) => part.startsWith(`${heading}\n`));
       const [, , ...rows] = [...section!.matchAll(/^\| (.+?) +\|/gm)].map(([, cell = '']) => cell);
       return rows.flatMap((cell) => cell.split(', ')).sort();
     };
