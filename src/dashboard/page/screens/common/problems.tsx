@@ -15,7 +15,7 @@ const badgeRefreshMs = 30_000;
 /** The state of the installation. A key of a tenant can't read it. */
 export function useStatus(refetchInterval: number): Read<Status> {
   const { api, session } = useScope();
-  return useQuery({ ...api.admin.query('/status'), refetchInterval, enabled: session.key.tenantId === null });
+  return useQuery<Status>({ ...api.admin.query('/status'), refetchInterval, enabled: session.key.tenantId === null });
 }
 
 /** What the service finds wrong with the installation: a sentence for each problem. */
