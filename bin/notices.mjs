@@ -17,7 +17,11 @@ function bundledPaths() {
   const imports = sources.flatMap((source) => [...read(...page, source).matchAll(/\b(?:from|import) '((?:@[^/']+\/)?[^./'][^/']*)/g)]);
   const paths = new Set(imports.map(([, name]) => `node_modules/${name}`));
   // A set that grows is iterated to its new end.
-  for (const path of paths) for (const name of Object.keys(packages[path].dependencies ?? {})) paths.add(`node_modules/${name}`);
+  for (const path of paths) {
+    const { dependencies, peerDependencies } = packages[path];
+    for (const name of Object.keys({ ...dependencies, ...peerDependencies }))
+      if (packages[`node_modules/${name}`]) paths.add(`node_modules/${name}`);
+  }
   return paths;
 }
 

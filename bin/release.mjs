@@ -84,8 +84,7 @@ function buildFiles(folder, { hasImage }) {
   mkdirSync(target);
   const { name, version } = readJson(join(folder, 'package.json'));
   run(folder, 'npm', 'pack', '--silent', '--pack-destination', target);
-  // From the lock file: all that may be installed with the package, whatever the platform of this machine.
-  const materials = run(folder, 'npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx', '--sbom-type=application');
+  const materials = run(folder, 'npm', 'run', '--silent', 'sbom');
   writeFileSync(join(target, `${name}-${version}.cdx.json`), `${materials}\n`);
   if (hasImage) buildImage(folder, `${name}:${version}`, join(target, `${name}-${version}-image.tar`));
   const files = readdirSync(target).sort();

@@ -169,7 +169,7 @@ export const rows: Readonly<Record<string, Row>> = {
       [{ multiplier: 0 }, /`0.multiplier` must be a number above 0 and below 100/],
       [{ multiplier: 100 }, /`0.multiplier` must be a number above 0 and below 100/],
       [{ multiplier: 1 }, /`0.multiplier` must not be 1: a boost multiplies what users earn/],
-      [{ start: '2040-02-30' }, /`0.start` must be a day of the calendar/],
+      [{ start: '2040-02-30' }, /`0.start` must be a valid date in the form YYYY-MM-DD/],
       [{ userId: '' }, /`0.userId` must not be empty/],
       [{ userAttributes: [{ attributeId: 'x', attributeValue: 'y' }] }, /`0.userAttributes.0.attributeId` must be a UUID/],
     ],
@@ -293,7 +293,7 @@ export const rows: Readonly<Record<string, Row>> = {
     ],
     refused: [
       [{ maxParticipants: 1001 }, /`0.maxParticipants` must be a whole number from 1 to 1,000/],
-      [{ startTime: '9:00' }, /`0.startTime` must be a time of the day/],
+      [{ startTime: '9:00' }, /`0.startTime` must be a valid time in the form HH:MM/],
     ],
     issues: ({ metric, kind }) => [
       [{ name: 'X', key: 'by-points', rankBy: 'streak' }, /"by-points" already exists/],

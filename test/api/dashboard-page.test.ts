@@ -57,6 +57,8 @@ describe('The page of the dashboard', () => {
         hasArrived();
       });
       await page.goto(`${address}/dashboard/status`);
+      // The navigation asks for the same status, maybe before the screen is loaded, which would ask again after an error.
+      await page.getByRole('heading', { name: 'Status' }).waitFor();
       await arrival;
     });
 
@@ -236,6 +238,7 @@ describe('The page of the dashboard', () => {
       expect(resent).to.deep.equal([]);
       await sendAgain.click();
       await question.getByRole('button', { name: 'Send again' }).click();
+      await question.waitFor({ state: 'detached' });
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect(resent).to.deep.equal(['POST']);
       await world!.pool.query("update deliveries set status = 'failed' where endpoint < 0 and user_id = 'ana'");

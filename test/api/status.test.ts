@@ -4,7 +4,7 @@ import { OwnPostgres } from '../support/own-postgres.js';
 import { OwnRedis } from '../support/own-redis.js';
 import { PlainRedis } from '../support/plain-redis.js';
 import { until } from '../support/stage.js';
-import { startTenant, startWorld, type World } from '../support/world.js';
+import { isTestProblem, startTenant, startWorld, type World } from '../support/world.js';
 
 interface Status {
   readonly version: string;
@@ -24,8 +24,6 @@ interface Status {
 }
 
 const config = configText({ metrics: [{ key: 'cards', name: 'Cards' }] });
-/** Problems that every world of a test has. */
-const isOfTests = (problem: string): boolean => /^(?:The append-only file of this Redis is off|The test clock is at )/.test(problem);
 const readStatus = (world: World): Promise<Status> => read(world, '/admin/v1/status');
 
 describe('The status', () => {
@@ -50,7 +48,7 @@ describe('The status', () => {
     expect(status.listed?.map(({ id, state }) => [id, state])).to.deep.equal([['default', 'in sync']]);
     expect(status.redis?.version).to.match(/^\d+\./);
     expect(status.postgres?.deadLetters).to.equal(0);
-    expect(status.problems.filter((problem) => !isOfTests(problem))).to.deep.equal([]);
+    expect(status.problems.filter((problem) => !isTestProblem(problem))).to.deep.equal([]);
     expect(status.problems).to.include(
       'The test clock is at 2040-01-02 12:00 UTC for all users. Run a service with real users without TEST_CLOCK.',
     );

@@ -20,6 +20,10 @@ import { parseSettings, type Settings } from '../../src/app/settings.js';
 import { holdToReference } from './reference.js';
 import { administer, stores, withDatabase } from './stores.js';
 
+/** Whether a problem of the status is one that the services of tests have: no append-only file, and a clock that was moved. */
+export const isTestProblem = (problem: string): boolean =>
+  /^(?:The append-only file of this Redis is off|The test clock is at )/.test(problem);
+
 export const adminKey = 'test.0123456789abcdef';
 export const tenant = 1;
 const drainPollMs = 3;

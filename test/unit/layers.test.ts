@@ -28,7 +28,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['api', 'observe messages webhooks deliveries engine responses threads plan history ledger access config redis logging'],
 
   // What watches the others.
-  ['observe', 'deliveries restore engine ledger access redis postgres logging'],
+  ['observe', 'messages deliveries restore engine ledger access config redis postgres logging'],
 
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan history ledger access config redis postgres logging'],
