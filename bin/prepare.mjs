@@ -128,12 +128,12 @@ export function ensureBuilt(folder = root) {
   build(folder);
 }
 
-/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well, with `built`, before `npm pack` too, only if the sources have changed. */
+/** `node bin/prepare.mjs` installs; with `build`, it always compiles as well; with `built`, which `npm pack` uses, both only if the sources have changed. */
 function runAsScript() {
   try {
+    if (process.argv[2] === 'built') return ensureBuilt();
     prepare();
     if (process.argv[2] === 'build') build();
-    if (process.argv[2] === 'built') ensureBuilt();
   } catch (error) {
     console.error(error.name === 'OperatorError' ? error.message : error);
     process.exitCode = 1;
