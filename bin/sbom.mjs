@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'));
-const withoutDevelopment = ({ devDependencies: _, ...manifest }) => manifest;
+const withoutDevelopment = (manifest) => ({ ...manifest, devDependencies: undefined });
 
 const lock = read('package-lock.json');
 const packages = Object.entries(lock.packages).filter(([, { dev }]) => !dev);
