@@ -230,7 +230,9 @@ const table: readonly Row[] = [
       running(await plain(), async ({ redis }, world) => {
         await redis.config('SET', 'maxclients', 1);
         await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-        await until('the refusal', async () => JSON.stringify((await world.get('/health/ready')).body).includes('maximum number of clients'));
+        await until('the refusal', async () =>
+          JSON.stringify((await world.get('/health/ready')).body).includes('maximum number of clients'),
+        );
       }),
     detail: /^maxclients$/,
   },

@@ -352,6 +352,12 @@ function usersOf(steps: readonly Step[]): string[] {
   return [...new Set(ids)].sort();
 }
 
+/** What an error and its causes say. */
+const withCauses = (error: unknown): string =>
+  error instanceof Error
+    ? [error.message, ...(error.cause === undefined ? [] : [`Cause: ${withCauses(error.cause)}`])].join('\n')
+    : String(error);
+
 /**
  * Runs a history on the model and on a subject, both with the history's configuration and the clock at `baseMs`, and compares every
  * answer, and at the end, after `beforeReading`, everything that can be read. Throws with the index of the step, the step, what was asked, and what differs.
@@ -367,7 +373,7 @@ export async function runHistory(
     try {
       await act();
     } catch (error) {
-      throw new Error(`${where}\n${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`${where}\n${withCauses(error)}`, { cause: error });
     }
   };
   for (const [index, step] of steps.entries()) await attempt(`step ${index}: ${JSON.stringify(step)}`, () => run.take(step));
