@@ -5,6 +5,7 @@ import { defaultTenant, listTenants } from '../access/tenants.js';
 import type { Context } from '../app/context.js';
 import { aheadSentence } from '../engine/sync.js';
 import { OperatorError } from '../shared/errors.js';
+import { keysExpiredUpTo } from '../jobs/key-retention.js';
 import { LeaseLost } from '../ledger/offsets.js';
 import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
@@ -233,7 +234,10 @@ async function verifyOne(
     signal?.throwIfAborted();
     await history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
   };
-  const options = { tenant, partition: engine.partition(tenant), redis, pool, waitForLedger };
+  const options = {
+    ...{ tenant, partition: engine.partition(tenant), redis, pool, waitForLedger },
+    keysExpiredUpTo: async () => keysExpiredUpTo(await engine.config(tenant), await clock.now(tenant)),
+  };
   const found = await withProgress(`Comparing ${name}`, (onProgress) => verifyTenant({ ...options, onProgress }));
   print(`${counted(found.users, 'user')} of ${name}: ${counted(found.differences.length, 'difference')}.`);
   for (const { what, redis: inRedis, postgres } of found.differences)

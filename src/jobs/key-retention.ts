@@ -37,6 +37,12 @@ const remove = `
 
 const retentionOf = (config: ActiveConfig): number | null => config.document.settings.idempotencyRetentionDays;
 
+/** The moment up to which idempotency keys have expired at `nowMs`, both in ms since 1970; minus infinity if keys never expire. */
+export function keysExpiredUpTo(config: ActiveConfig, nowMs: number): number {
+  const days = retentionOf(config);
+  return days === null ? -Infinity : nowMs - days * dayMs;
+}
+
 /**
  * Removes expired idempotency keys from Redis and then from Postgres (docs/rules/idempotency.md). Expiry does not depend on it: an event checks a key's
  * age itself. Once a day of the clock it reads the table in pages, so that tenants without expiry need no index. A key that a newer event has used
@@ -83,8 +89,8 @@ export class KeyRetention {
   private async removeExpired(tenant: number, rows: readonly KeyRow[]): Promise<number> {
     const now = await this.clock.now(tenant);
     const expiredUnder = (config: ActiveConfig): KeyRow[] => {
-      const days = retentionOf(config);
-      return days === null ? [] : rows.filter(({ at_ms: at }) => now - at >= days * dayMs);
+      const upTo = keysExpiredUpTo(config, now);
+      return rows.filter(({ at_ms: at }) => at <= upTo);
     };
     if (expiredUnder(await this.engine.config(tenant)).length === 0) return 0;
     // Redis decides, under the configuration that is active there.

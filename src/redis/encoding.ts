@@ -53,10 +53,15 @@ export function usedKey(eventId: string, at: number): Buffer {
   return value;
 }
 
+/** When a used key starts to age, in ms since 1970; undefined for a value of another length. */
+export function usedKeyMs(value: Buffer): number | undefined {
+  return value.length === uuidBytes + usedKeyMomentBytes ? value.readUIntBE(uuidBytes, usedKeyMomentBytes) : undefined;
+}
+
 /** The event's id and the time, as a text; hexadecimal digits for a value of another length. */
 export function usedKeyText(value: Buffer): string {
-  if (value.length !== uuidBytes + usedKeyMomentBytes) return `0x${value.toString('hex')}`;
-  return `${uuidOfBytes(value.subarray(0, uuidBytes))} ${value.readUIntBE(uuidBytes, usedKeyMomentBytes)}`;
+  const at = usedKeyMs(value);
+  return at === undefined ? `0x${value.toString('hex')}` : `${uuidOfBytes(value.subarray(0, uuidBytes))} ${at}`;
 }
 
 /** A list of the user's hash, unpacked. */

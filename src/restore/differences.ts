@@ -10,6 +10,11 @@ export interface VerifyOptions {
   readonly pool: pg.Pool;
   /** Resolves when Postgres has committed every entry that the ledger has at the time of the call. */
   readonly waitForLedger: () => Promise<void>;
+  /**
+   * The moment, in ms since 1970, up to which used idempotency keys have expired; absent: none has. Such keys are not compared, because they are
+   * removed without a ledger entry: a Redis that comes back older still has them, and is in sync.
+   */
+  readonly keysExpiredUpTo?: () => Promise<number>;
   readonly onProgress?: (compared: number, users: number) => void;
 }
 

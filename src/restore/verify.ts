@@ -3,7 +3,7 @@ import { limits } from '../shared/limits.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { keyNames, metaFields, userRecords } from '../redis/contract.js';
-import { type UserHash, keyOfStored, packMessage, totalsOf, unpackMessage, usedKeyText } from '../redis/encoding.js';
+import { type UserHash, keyOfStored, packMessage, totalsOf, unpackMessage, usedKeyMs, usedKeyText } from '../redis/encoding.js';
 import { partitionKeys } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
@@ -72,12 +72,14 @@ function textOf(list: Buffer): string {
   return texts.join();
 }
 
-/** The facts of one user, under the same names for both sides. */
-function userFacts(user: ComparedUser): Facts {
+/** The facts of one user, under the same names for both sides, without idempotency keys that have expired. */
+function userFacts(user: ComparedUser, keysExpiredUpTo: number): Facts {
   const facts: Facts = new Map();
   for (const [field, value] of user.fields) if (field !== userRecords.due) facts.set(`${user.id}: ${field}`, formatValue(field, value));
   for (const [metric, keys] of user.keys)
-    for (const [key, event] of keys) facts.set(`${user.id}: key ${metric} ${keyOfStored(key)}`, usedKeyText(event));
+    for (const [key, event] of keys) {
+      if ((usedKeyMs(event) ?? Infinity) > keysExpiredUpTo) facts.set(`${user.id}: key ${metric} ${keyOfStored(key)}`, usedKeyText(event));
+    }
   for (const [system, list] of user.awards) facts.set(`${user.id}: awards ${system}`, list);
   for (const [field, total] of user.totals) facts.set(`${user.id}: total ${field}`, String(total));
   return facts;
@@ -133,10 +135,11 @@ async function compareOnce(options: VerifyOptions, ids: readonly string[]): Prom
   await options.waitForLedger();
   const users = await readComparedUsers(options, ids);
   const held = await readRedisUsers(options, users);
+  const keysExpiredUpTo = (await options.keysExpiredUpTo?.()) ?? -Infinity;
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];
-    const differences = other ? differencesOf(userFacts(other), userFacts(user)) : [];
+    const differences = other ? differencesOf(userFacts(other, keysExpiredUpTo), userFacts(user, keysExpiredUpTo)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
   return found;

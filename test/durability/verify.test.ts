@@ -134,10 +134,20 @@ describe('Verifying that Redis and Postgres agree', () => {
     metricNos.set(world, document.metrics.find(({ key }) => key === 'flashcards-viewed')?.no ?? 0);
   });
 
-  async function differences(): Promise<readonly Difference[]> {
+  async function differences(expiredUpTo?: number): Promise<readonly Difference[]> {
     const { redis, pool, partition, tenant } = world;
-    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain() })).differences;
+    const expiry = expiredUpTo === undefined ? {} : { keysExpiredUpTo: () => Promise.resolve(expiredUpTo) };
+    return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger: () => world.drain(), ...expiry })).differences;
   }
+
+  it('compares no idempotency keys that have expired: an older copy of Redis still has those that were removed since', async () => {
+    await world.pool.query('delete from idempotency_keys where tenant = $1', [world.tenant]);
+    const found = await differences();
+    expect(found.map(({ what, postgres }) => [what.replace(/\d+/, 'n'), postgres])).to.deep.equal([['ana: key n once', null]]);
+    const usedMs = Number(found[0]?.redis?.split(' ')[1]);
+    expect(await differences(usedMs - 1)).to.deep.equal(found);
+    expect(await differences(usedMs)).to.deep.equal([]);
+  });
 
   it('finds nothing without tampering, also while events come in', async () => {
     const stop = new AbortController();

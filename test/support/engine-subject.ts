@@ -27,6 +27,7 @@ import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readU
 import { LaurelError } from '../../src/shared/errors.js';
 import { JsonText } from '../../src/shared/json.js';
 import { Deletion } from '../../src/jobs/deletion.js';
+import { keysExpiredUpTo } from '../../src/jobs/key-retention.js';
 import { Sweep } from '../../src/jobs/sweep.js';
 import { groupValues } from '../../src/responses/leaderboards.js';
 import { runEnd, runOf } from '../../src/responses/leaderboards.js';
@@ -305,13 +306,14 @@ async function copyOf(redis: Redis, partition: string): Promise<Copy> {
   });
 }
 
+/** A machine may be slow, or stand still for seconds: response times are not compared. */
+const patience = { commandTimeout: 120_000, socketTimeout: 120_000 } as const;
+
 /** Starts an arena. Stop it in an `after` hook. */
 export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOptions = {}): Promise<Arena> {
   const database = await freshDatabase({ connections: 12 });
   const redisUrl = ownRedisUrl ?? (await stores()).redisUrl;
-  // A busy machine may be slow: response times are not compared.
-  const connect = (): Redis =>
-    new Redis(redisUrl, { ...redisOptions, commandTimeout: 120_000, enableOfflineQueue: true, lazyConnect: false });
+  const connect = (): Redis => new Redis(redisUrl, { ...redisOptions, ...patience, enableOfflineQueue: true, lazyConnect: false });
   const [redis, workerRedis] = [connect(), connect()];
   for (const each of [redis, workerRedis]) each.on('error', () => undefined);
   const { pool } = database;
@@ -405,7 +407,8 @@ export async function startArena({ library, redisUrl: ownRedisUrl }: ArenaOption
         },
         verify: async () => {
           const waitForLedger = async (): Promise<void> => history.waitFor(tenant, (await clock.ledgerId(tenant)).ledgerId);
-          return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger })).differences;
+          const expiredUpTo = async (): Promise<number> => keysExpiredUpTo(await engine.config(tenant), await clock.now(tenant));
+          return (await verifyTenant({ tenant, partition, redis, pool, waitForLedger, keysExpiredUpTo: expiredUpTo })).differences;
         },
         leave: async () => {
           await writeBehind.stop(drainMs);
