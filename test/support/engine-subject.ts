@@ -248,12 +248,14 @@ async function sentWebhooks({ engine, clock, history, database }: Tools, tenant:
   if (status !== 200) return { status };
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
-  const { rows } = await database.pool.query<{ kind: string; about: unknown }>(
-    `select kind, coalesce(payload #> '{achievement,key}', payload #> '{streak,length}', payload -> 'length') as about
+  const { rows } = await database.pool.query<{ kind: string; about: string | number }>(
+    `select kind, coalesce(payload #> '{achievement,id}', payload #> '{streak,length}', payload -> 'length') as about
        from outbox where tenant = $1 and user_id = $2 and kind = any($3) order by id`,
     [tenant, user, endpoint.events],
   );
-  return { status: 200, body: rows };
+  const { achievements } = (await engine.config(tenant)).document;
+  const keys = new Map<string | number, string>(achievements.map(({ id, key }) => [id, key]));
+  return { status: 200, body: rows.map(({ kind, about }) => ({ kind, about: keys.get(about) ?? about })) };
 }
 
 async function finalRankings({ engine, clock, history, database }: Tools, tenant: number, key: string, date: string): Promise<Answer> {

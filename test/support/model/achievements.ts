@@ -59,7 +59,7 @@ function complete(world: World, achievements: readonly Achievement[], user: User
 }
 
 export const completedWebhooks = (completed: readonly Achievement[]): SentWebhook[] =>
-  completed.map(({ key }) => ({ kind: 'achievement.completed', about: key }));
+  completed.map(({ id }) => ({ kind: 'achievement.completed', about: id }));
 
 /** Adds an event to the sums of the achievements whose filters it matches, whether or not they are active. */
 export function count(config: ConfigDocument, user: User, metricId: string, value: Amount, attributes: ReadonlyMap<string, string>): void {

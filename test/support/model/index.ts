@@ -213,7 +213,10 @@ export class Model implements Operations {
   }
 
   webhooks(id: string): Answer {
-    return this.read(() => this.settled(id).webhooks);
+    return this.read(() => {
+      const keys = new Map<string | number, string>(this.world.config.achievements.map((one) => [one.id, one.key]));
+      return this.settled(id).webhooks.map(({ kind, about }) => ({ kind, about: keys.get(about) ?? about }));
+    });
   }
 
   leaderboards(includeFinished: boolean): Answer {

@@ -74,7 +74,10 @@ export interface Operations {
   allAchievements(): Answer;
   streak(id: string, historyPeriods: number): Answer;
   streaks(ids: readonly string[]): Answer;
-  /** The webhooks about a user of the kinds that are sent at once, the oldest first: `SentWebhook`. */
+  /**
+   * The webhooks about a user of the kinds that are sent at once, the oldest first: `SentWebhook`, but with the key that an achievement has now. A
+   * webhook shows the key of the moment at which it was written, which may be after a change of the key.
+   */
   webhooks(id: string): Answer;
   leaderboards(includeFinished: boolean): Answer;
   leaderboard(key: string, page: Page): Answer;

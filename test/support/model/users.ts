@@ -23,7 +23,7 @@ export type UserInCall = UserProperties & { readonly id: string };
 /** A webhook about a user, of a kind that is sent at once: what it is about. */
 export interface SentWebhook {
   readonly kind: 'achievement.completed' | 'streak.started' | 'streak.extended' | 'streak.lost';
-  /** The key of the achievement, or the length of the streak. */
+  /** The id of the achievement, or the length of the streak. */
   readonly about: string | number;
 }
 
