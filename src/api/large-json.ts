@@ -15,10 +15,10 @@ const openObject = code('{');
 const closeList = code(']');
 const closeObject = code('}');
 
-/** An item of the outermost list, or a field of the outermost object, by where it starts and ends in the text. */
+/** Neighbouring items of the outermost list, or fields of the outermost object, by where they start and end in the text. */
 interface Part {
   readonly start: number;
-  readonly end: number;
+  end: number;
 }
 
 const notJson = (): SyntaxError => new SyntaxError('The parts of the text are not JSON.');
@@ -41,6 +41,13 @@ function checkValues(count: number): void {
   );
 }
 
+/** Adds an item or a field to the last part, if it fits into limits.parsedAtOnceChars; an object for each item would take longer than the rest. */
+function addTo(parts: Part[], start: number, end: number): void {
+  const last = parts.at(-1);
+  if (last && end - last.start <= limits.parsedAtOnceChars) last.end = end;
+  else parts.push({ start, end });
+}
+
 /**
  * The parts of a text that starts with a list or an object. The text is JSON if each part is. Throws a 422 for more than limits.maxBodyValues
  * values, and a SyntaxError if anything follows the list or object, or it does not end.
@@ -57,7 +64,7 @@ function partsOf(text: string, opening: number): Part[] {
     } else if (found === comma || found === colon) {
       checkValues((values += 1));
       if (found === comma && depth === 1) {
-        parts.push({ start, end: at });
+        addTo(parts, start, at);
         start = at + 1;
       }
     } else if (found === openList || found === openObject) {
@@ -68,21 +75,11 @@ function partsOf(text: string, opening: number): Part[] {
       if (depth > 0) continue;
       if (text.slice(at + 1).trim() !== '' || found - text.charCodeAt(opening) !== closeList - openList) throw notJson();
       const isEmpty = parts.length === 0 && text.slice(start, at).trim() === '';
-      return isEmpty ? [] : [...parts, { start, end: at }];
+      if (!isEmpty) addTo(parts, start, at);
+      return parts;
     }
   }
   throw notJson();
-}
-
-/** Neighbouring parts together, as far as they fit into limits.parsedAtOnceChars. */
-function grouped(parts: readonly Part[]): Part[] {
-  const groups: Part[] = [];
-  for (const { start, end } of parts) {
-    const last = groups.at(-1);
-    if (last && end - last.start <= limits.parsedAtOnceChars) groups[groups.length - 1] = { start: last.start, end };
-    else groups.push({ start, end });
-  }
-  return groups;
 }
 
 /** A field whose value is an object: `"file": {`. */
@@ -104,7 +101,7 @@ export async function parseLarge(text: string, deferred?: string): Promise<unkno
   const fields: Record<string, unknown> = {};
   // The characters of an item, or of all fields, besides one long text.
   let shortChars = 0;
-  for (const { start, end } of grouped(partsOf(text, opening))) {
+  for (const { start, end } of partsOf(text, opening)) {
     await nextTurn();
     const part = text.slice(start, end);
     const [name, field] = (!isList && objectField.exec(part)) || [];
