@@ -20,6 +20,11 @@ import { startWorker, type Worker } from '../support/worker.js';
 import { adminKey, startWorld, tenant, type World } from '../support/world.js';
 
 const clients = 16;
+/**
+ * How long a worker that is frozen waits for Postgres: longer than another one takes on a slow machine until its lease has run out. A frozen process
+ * does not count the time; the worker here would, and log its own timeout at `debug`.
+ */
+const frozenTimeoutMs = 120_000;
 
 interface Offset {
   readonly fence: string;
@@ -50,8 +55,8 @@ describe('The write-behind', () => {
     await world.stop();
   });
 
-  function work(databaseUrl?: string): Worker {
-    const worker = startWorker(world, databaseUrl);
+  function work(databaseUrl?: string, timeoutMs?: number): Worker {
+    const worker = startWorker(world, databaseUrl, timeoutMs);
     cleaning.push(worker.stop);
     return worker;
   }
@@ -218,7 +223,7 @@ describe('The write-behind', () => {
 
   it('refuses the late commit of a worker that froze until its lease ran out', async () => {
     const net = await network();
-    const frozen = work(net.url);
+    const frozen = work(net.url, frozenTimeoutMs);
     await send(50);
     await world.drain();
     const began = net.hold('begin');
@@ -265,7 +270,7 @@ describe('The write-behind', () => {
 
   it('continues with another worker when one freezes in the middle of a transaction', async () => {
     const net = await network();
-    const frozen = work(net.url);
+    const frozen = work(net.url, frozenTimeoutMs);
     await send(50);
     await world.drain();
     const committing = net.hold('commit');
@@ -309,8 +314,7 @@ describe('The write-behind', () => {
     await world.pool.query(`
       create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.002); return new; end $$;
       create trigger slow before insert on events for each row execute function slow()`);
-    const worker = startWorker(world, world.settings.databaseUrl!, 900);
-    cleaning.push(worker.stop);
+    work(world.settings.databaseUrl!, 900);
     await expectExactlyOnce();
   });
 
