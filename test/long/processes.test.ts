@@ -18,6 +18,7 @@ import { version } from '../../src/shared/version.js';
 import { Client, inParallel, type Answer, type NoAnswer } from '../support/client.js';
 import { fromSources, killChildren, serve, type LaurelProcess } from '../support/process.js';
 import { OwnRedis } from '../support/own-redis.js';
+import { countFrom } from '../support/random.js';
 import { scrape, type Scrape } from '../support/scrape.js';
 import { configFile, setStage, until, type Stage } from '../support/stage.js';
 import { removeStores } from '../support/stores.js';
@@ -250,7 +251,7 @@ class OwnSupervisor {
 }
 
 describe('An API process that is killed while clients open a connection for each request', () => {
-  const kills = 20;
+  const kills = countFrom('API_KILLS', 20);
 
   for (const [names, text] of [
     [['api-1'], 'the only one'],
