@@ -54,8 +54,11 @@ function commandsOfEvents(): Promise<Counts> {
 /** Calls of functions, and all commands with those that functions make, of each kind of request. */
 function commandsOfRequests(signal: AbortSignal): Promise<Counts> {
   return withOwnStack(signal, async (stack) => {
-    const { readyText: url } = await stack.serve();
-    await fill(stack, { url, events: filledEvents, sequence: { isInTurn: true }, signal });
+    const { readyText: filled } = await stack.serve();
+    await fill(stack, { url: filled, events: filledEvents, sequence: { isInTurn: true }, signal });
+    // A worker would go on to apply the configuration to the users, by one call for each.
+    await stack.processes.stop();
+    const { readyText: url } = await stack.serve({ args: ['--api-only'] });
     const countsOf = async (next: () => LoadRequest): Promise<CommandStats> => {
       const before = await readStats(stack.redis);
       await sendAll(url, next);
@@ -70,7 +73,7 @@ function commandsOfRequests(signal: AbortSignal): Promise<Counts> {
       counts[`${name}, function calls`] = calls(stats);
       counts[`${name}, commands`] = Math.floor(total(stats).calls / requests);
     }
-    // The write-behind reads and trims the ledger at the same time, so of events only the calls are counted.
+    // Of events only the calls are counted: what their function makes depends on the events.
     counts['an event over HTTP, function calls'] = calls(await countsOf(eventSequence(seed)));
     return counts;
   });

@@ -22,6 +22,8 @@ export interface LaurelOptions {
   /** Another script of the `laurel` command than that of this folder. */
   readonly program?: string;
   readonly nodeArgs?: readonly string[];
+  /** Options of `laurel serve`. */
+  readonly args?: readonly string[];
 }
 
 /** Ours, without settings. */
@@ -58,12 +60,12 @@ export async function runLaurel(
 
 /** Starts Laurel as its user runs it; it uses the stores that run in its data folder. */
 export function startProcess(options: LaurelOptions, processes: Processes, signal: AbortSignal): Promise<RunningProcess> {
-  const { program = programOf(ownRoot), nodeArgs = [] } = options;
+  const { program = programOf(ownRoot), nodeArgs = [], args = [] } = options;
   return processes.start(
     {
       name: 'Laurel',
       command: process.execPath,
-      args: ['--max-semi-space-size=64', ...nodeArgs, program, 'serve'],
+      args: ['--max-semi-space-size=64', ...nodeArgs, program, 'serve', ...args],
       // No load balancer has to notice that it stops.
       env: { PORT: '0', SHUTDOWN_DELAY: '0', ...variables(options) },
       ready: listening,
