@@ -25,7 +25,7 @@ const tenant = 1;
 const beforehand = 2 * users;
 const counted = 1_000;
 const atOnce = 100;
-/** Requests of a kind. More than the commands that other processes send at the same time, which are left out by rounding down. */
+/** Requests of a kind. More than the commands that the service sends for none of them, which are left out by rounding down. */
 const requests = 300;
 const filledEvents = 5_000;
 
