@@ -44,24 +44,27 @@ local function only_total(no)
   return { key = no, record = name, records = { record.core, name } }
 end
 
--- The reply for a key that was used before: the first event's id, and the total and the streak as they now are.
-local function replay(tx, metric, event_id)
-  local total = transaction.get(tx, metric.record)[contract.metric.total] or 0
-  return { outcome.replay, event_id, decimal.text(total), cmsgpack.pack(streaks.fact(tx) or false) }
+-- The total before the event, nil for none.
+local function stored_total(tx, metric)
+  return transaction.get(tx, metric.record)[contract.metric.total] or nil
 end
 
--- Works out everything that the event earns, before anything is written. Returns the totals after and before, the latter nil for none; or
--- nil, nil and the reply that refuses the event.
-local function work_out(tx, metric, event)
-  local counts = transaction.change(tx, metric.record)
-  local before = counts[contract.metric.total] or nil
-  local total = metrics.add(before, event.value)
-  if not total then
-    return nil, nil, { outcome.totalOutOfRange }
+-- The reply for a key that was used before: the first event's id, and the total and the streak as they now are.
+local function replay(tx, metric, event_id)
+  return { outcome.replay, event_id, decimal.text(stored_total(tx, metric) or 0), cmsgpack.pack(streaks.fact(tx) or false) }
+end
+
+-- Works out everything that the event earns, before anything is written. Returns the total after the event.
+local function work_out(tx, metric, event, before)
+  local total, refusal = metrics.add(before, event.value)
+  if refusal then
+    return nil, refusal
   end
-  counts[contract.metric.total] = total
-  if not achievements.sum(tx, metric, event.value, event.attributes) then
-    return nil, nil, { outcome.totalOutOfRange }
+  transaction.change(tx, metric.record)[contract.metric.total] = total
+  local _
+  _, refusal = achievements.sum(tx, metric, event.value, event.attributes)
+  if refusal then
+    return nil, refusal
   end
   achievements.by_metric(tx, metric)
   streaks.count(tx, metric.key, event.value)
@@ -71,11 +74,11 @@ local function work_out(tx, metric, event)
   end
   achievements.follow(tx)
   local everything = tx.extended or #tx.achieved > 0
-  local refused = points.earn(tx, everything and tx.plan.systems or metric.systems, event)
-  if refused then
-    return nil, nil, { refused }
+  _, refusal = points.earn(tx, everything and tx.plan.systems or metric.systems, event)
+  if refusal then
+    return nil, refusal
   end
-  return total, before
+  return total
 end
 
 -- Counts the event whose arguments, in the order of `track`, start behind `base` and end at `last`. One without a value is refused by the
@@ -88,18 +91,19 @@ local function count_event(call, args, base, last)
   local used_keys = part.idempotency .. metric.key .. ':' .. user
   local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
-  local tx, refused = transaction.fetch(call, user, metric.records, patch)
-  if not tx then
-    return refused
+  local tx, refusal = transaction.fetch(call, user, metric.records, patch)
+  if refusal then
+    return refusal
   end
   tx.id_bytes = args[base + position.idBytes]
-  refused = settle.run(tx, id)
+  local _
+  _, refusal = settle.run(tx, id)
   local first_id = used and used_by(used, tx)
   -- A replay stores nothing: it needs no room in the ledger.
-  if first_id and (not refused or refused[1] == outcome.ledgerFull) then
+  if first_id and (not refusal or refusal[1] == outcome.ledgerFull) then
     return replay(tx, metric, first_id)
-  elseif refused then
-    return refused
+  elseif refusal then
+    return refusal
   elseif not value then
     return { outcome.refused }
   end
@@ -107,16 +111,17 @@ local function count_event(call, args, base, last)
     return { outcome.ledgerFull }
   end
   local streak_before
-  streak_before, refused = users.apply_patch(tx)
-  if not streak_before then
-    return refused
+  streak_before, refusal = users.apply_patch(tx)
+  if refusal then
+    return refusal
   end
   local attributes, attribute_list = read_attributes(args, after_patch, last)
   local event = { metric = metric.no, value = value, attributes = attributes }
-  local total, before
-  total, before, refused = work_out(tx, metric, event)
-  if not total then
-    return refused
+  local before = stored_total(tx, metric)
+  local total
+  total, refusal = work_out(tx, metric, event, before)
+  if refusal then
+    return refusal
   end
 
   -- Nothing refuses any more.

@@ -7,7 +7,7 @@ local calendar = require('calendar')
 local decimal = require('decimal')
 local filters = require('filters')
 local transaction = require('transaction')
-local core, limit, place, record = contract.core, contract.limit, contract.metric, contract.record
+local core, limit, outcome, place, record = contract.core, contract.limit, contract.outcome, contract.metric, contract.record
 
 local achievements = {}
 
@@ -53,7 +53,7 @@ function achievements.follow(tx)
   end
 end
 
--- Adds the event to the sums of the achievements that filter by event attributes. False when a sum goes out of range.
+-- Adds the event to the sums of the achievements that filter by event attributes. Refuses a sum that is out of range.
 function achievements.sum(tx, metric, value, attributes)
   local list = metric.summed
   for i = 1, #list do
@@ -63,7 +63,7 @@ function achievements.sum(tx, metric, value, attributes)
       local sums = transaction.map(transaction.change(tx, achievement.record), place.sums)
       local sum = decimal.add(sums[achievement.key] or 0, value)
       if sum > limit.maxAbsoluteTotal or sum < -limit.maxAbsoluteTotal then
-        return false
+        return nil, { outcome.totalOutOfRange }
       end
       sums[achievement.key] = sum
     end
@@ -138,10 +138,13 @@ function achievements.by_anniversary(tx, after)
   achievements.follow(tx)
 end
 
--- An achievement of which a call says that it is completed; false when it can't be (locked, filtered, or completed before).
+-- Completes an achievement because a call says so, and the composites that follow. Refuses one that the user has (alreadyCompleted) or
+-- can't complete (notCompletable): it is locked, or its filters do not match.
 function achievements.by_call(tx, achievement)
-  if not can_complete(tx, achievement) then
-    return false
+  if achievements.completed(tx)[achievement.key] then
+    return nil, { outcome.alreadyCompleted }
+  elseif not can_complete(tx, achievement) then
+    return nil, { outcome.notCompletable }
   end
   complete(tx, achievement)
   achievements.follow(tx)

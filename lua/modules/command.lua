@@ -3,6 +3,9 @@
 -- The one key of every command is the partition's `meta`; its arguments have names in the contract (src/redis/contract.ts, functions), of
 -- which the first is the context. The headers of commands list their own replies. Any command may also reply notOpen, staleConfig or
 -- newerConfig; one that needs the plan unknownPlan; one about a user unknownZone and again, and ledgerFull if it writes.
+--
+-- Everywhere in lua/, a function that may refuse returns a value and a refusal, which is nil unless it refuses: the reply that the command
+-- gives, an outcome and what it carries. Without a value to return, it returns true. Callers look at the refusal only: a value may be nil.
 local contract = require('contract')
 local ledger = require('ledger')
 local partition = require('partition')
@@ -23,9 +26,9 @@ end
 local function of_call(name, flags, enter, run)
   local position = contract.arg[name]
   register(name, flags, function(keys, args)
-    local call, refused = enter(keys, args)
-    if not call then
-      return refused
+    local call, refusal = enter(keys, args)
+    if refusal then
+      return refusal
     end
     return run(call, args, position)
   end)
@@ -64,14 +67,13 @@ function command.with_plan(name, run)
   of_call(name, {}, plans.enter, run)
 end
 
--- A transaction of `user`, settled: nil and the reply that the caller has to act on when that is not possible yet.
+-- A transaction of `user`, settled.
 function command.begin(call, user, entry_id, patch)
-  local tx, refused = transaction.fetch(call, user, call.plan.records, patch)
-  refused = refused or settle.run(tx, entry_id)
-  if refused then
-    return nil, refused
+  local tx, refusal = transaction.fetch(call, user, call.plan.records, patch)
+  if refusal then
+    return nil, refusal
   end
-  return tx
+  return settle.run(tx, entry_id)
 end
 
 -- Runs `run(tx, args, position)` for one user, settled. `needs` says what the command needs: `patch` for one whose arguments have a patch,
@@ -79,9 +81,9 @@ end
 function command.of_user(name, needs, run)
   command.with_plan(name, function(call, args, position)
     local patch = needs.patch and users.read_patch(args, args[position.patchPairs], position.rest) or nil
-    local tx, refused = command.begin(call, args[position.user], args[position.entryId], patch)
-    if not tx then
-      return refused
+    local tx, refusal = command.begin(call, args[position.user], args[position.entryId], patch)
+    if refusal then
+      return refusal
     end
     if needs.writes and ledger.is_full(tx) then
       return { outcome.ledgerFull }

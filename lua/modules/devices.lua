@@ -53,23 +53,22 @@ function devices.without(json, gone)
   return #kept == 0 and '[]' or (cjson.encode(kept):gsub('\\/', '/'))
 end
 
--- Adds the transaction of a former owner, whose list loses some devices, to `former`. Returns nil, or the reply that the caller has to act
--- on.
-local function take_from(tx, owner, gone, former)
-  local other, refused = transaction.fetch(tx, owner, RECORDS)
-  if not other then
-    return refused
+-- The transaction of a former owner, whose list loses some devices; nil if it has none of them.
+local function take_from(tx, owner, gone)
+  local other, refusal = transaction.fetch(tx, owner, RECORDS)
+  if refusal then
+    return nil, refusal
   end
   local kept = devices.without(transaction.get(other, record.profile)[field.deviceTokens], gone)
-  if kept then
-    local profile = transaction.change(other, record.profile)
-    profile[field.deviceTokens], profile[field.updated] = kept, string.format('%d', tx.now)
-    former[#former + 1] = other
+  if not kept then
+    return nil
   end
-  return nil
+  local profile = transaction.change(other, record.profile)
+  profile[field.deviceTokens], profile[field.updated] = kept, string.format('%d', tx.now)
+  return other
 end
 
--- Works out what a new list of tokens changes, for `save`. Returns nil, or the reply that the caller has to act on.
+-- Works out what a new list of tokens changes, for `save` (`tx.devices`).
 function devices.change(tx, before, after)
   local list = {}
   local now = add_devices(list, after)
@@ -89,12 +88,15 @@ function devices.change(tx, before, after)
       end
     end
   end
-  local former, refused = {}, nil
+  local former = {}
   for _, owner in ipairs(owners) do
-    refused = refused or take_from(tx, owner, gone[owner], former)
+    local other, refusal = take_from(tx, owner, gone[owner])
+    if refusal then
+      return nil, refusal
+    end
+    former[#former + 1] = other
   end
-  tx.devices = { gained = gained, lost = lost, former = former }
-  return refused
+  return { gained = gained, lost = lost, former = former }
 end
 
 -- Writes the owners that `change` has found. Returns the transactions of the former owners, to be committed.

@@ -90,7 +90,7 @@ local context_of = cache.new(limit.maxCachedContexts, parse_context)
 -- one table serves all calls.
 local call = { part = false, context = false, plan = false }
 
--- Starts a call, or returns nil and notOpen: the partition is not open, or was opened for another database than the caller's.
+-- Starts a call. Refuses when the partition is not open, or was opened for another database than the caller's.
 function partition.enter_any_version(keys, args)
   local part, context = partition.of(keys[1]), context_of(args[1])
   local server = part.server
@@ -101,11 +101,11 @@ function partition.enter_any_version(keys, args)
   return call
 end
 
--- The same for a caller whose configuration must be the active one; else nil and the reply that the caller has to act on first.
+-- The same for a caller whose configuration must be the active one.
 function partition.enter(keys, args)
-  local entered, refused = partition.enter_any_version(keys, args)
-  if not entered then
-    return nil, refused
+  local entered, refusal = partition.enter_any_version(keys, args)
+  if refusal then
+    return nil, refusal
   end
   local version, active = entered.context.version, entered.part.version
   if version ~= active then

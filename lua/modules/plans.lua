@@ -13,11 +13,11 @@ end
 -- `plans.get(hash, part)`: the unpacked plan with this hash, or nil when Redis does not hold it.
 plans.get = cache.new(contract.limit.maxCachedPlans, load)
 
--- Enters the partition and loads the plan: the call, or nil and the reply that the caller has to act on first.
+-- Enters the partition and loads the plan: the call.
 function plans.enter(keys, args)
-  local call, refused = partition.enter(keys, args)
-  if not call then
-    return nil, refused
+  local call, refusal = partition.enter(keys, args)
+  if refusal then
+    return nil, refusal
   end
   call.plan = plans.get(call.context.plan, call.part)
   if not call.plan then

@@ -39,7 +39,7 @@ local function count_level(tx, system, level)
 end
 
 -- Moves a trigger's progress by the event's value and returns how many multiples of its threshold were passed for the first time. The
--- high-water mark is what keeps anyone from going down and up again over the same multiple. Nil when the sum goes out of range.
+-- high-water mark is what keeps anyone from going down and up again over the same multiple. Refuses a sum that is out of range.
 local function advance(tx, trigger, value)
   local counts = transaction.change(tx, trigger.record)
   local progress, highs, key = counts[PROGRESS] or transaction.map(counts, PROGRESS), counts[HIGHS], trigger.key
@@ -47,7 +47,7 @@ local function advance(tx, trigger, value)
   local high_before = noted or (before > 0 and before or 0)
   local now = decimal.add(before, value)
   if now > limit.maxAbsoluteTotal or now < -limit.maxAbsoluteTotal then
-    return nil
+    return nil, { outcome.totalOutOfRange }
   end
   local high = now > high_before and now or high_before
   progress[key] = now
@@ -107,7 +107,7 @@ local function award(state, trigger, times, when)
   return awarded
 end
 
--- How often a trigger fires for what the event or call has done; nil when a sum went out of range. `event` is nil for a call without one.
+-- How often a trigger fires for what the event or call has done. Refuses a sum that is out of range. `event` is nil for a call without one.
 local function times_of(tx, trigger, event)
   local kind = trigger.kind
   if kind == 'metric' then
@@ -136,8 +136,8 @@ function points.earn_creation(tx)
   end
 end
 
--- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Returns nil, or the outcome that
--- refuses it: totalOutOfRange for a sum, outOfPoints for a trigger with blockIfOutOfPoints that can't be paid.
+-- Works out what the event or call earns by the triggers of `systems`, the creation of the user apart. Refuses a sum that is out of range
+-- (totalOutOfRange), and a trigger with blockIfOutOfPoints that can't be paid (outOfPoints).
 function points.earn(tx, systems, event)
   local metric = event and event.metric
   for i = 1, #systems do
@@ -147,21 +147,21 @@ function points.earn(tx, systems, event)
       local trigger = triggers[k]
       local of_metric, wanted = trigger.metric, trigger.user
       if (not of_metric or of_metric == metric) and (#wanted == 0 or filters.match_user(wanted, tx)) then
-        local times = times_of(tx, trigger, event)
-        if not times then
-          return outcome.totalOutOfRange
+        local times, refusal = times_of(tx, trigger, event)
+        if refusal then
+          return nil, refusal
         end
         if times > 0 then
           local state = state_of(tx, system)
           if trigger.blocks and state.total + times * trigger.points < 0 then
-            return outcome.outOfPoints
+            return nil, { outcome.outOfPoints }
           end
           award(state, trigger, times, tx)
         end
       end
     end
   end
-  return nil
+  return true
 end
 
 points.award = award

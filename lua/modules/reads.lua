@@ -74,9 +74,9 @@ command.with_plan('readStreaks', function(call, args, position)
     if settle.is_spent() then
       return { outcome.again }
     end
-    local tx, refused = command.begin(call, args[i + 1], args[i], nil)
-    if not tx then
-      return refused
+    local tx, refusal = command.begin(call, args[i + 1], args[i], nil)
+    if refusal then
+      return refusal
     end
     facts[#facts + 1] = tx.exists and streaks.read_fact(tx) or false
   end

@@ -82,7 +82,7 @@ local function adjust(earlier, plan)
   earlier.adjusted_to = plan
 end
 
--- The plan of an ended segment; nil and a reply when Redis does not hold it. `plan` is the active one.
+-- The plan of an ended segment. Refuses when Redis does not hold it. `plan` is the active one.
 local function plan_of(part, segment, plan)
   local name = plan_name(segment)
   local earlier = plans.get(name, part)
@@ -93,18 +93,18 @@ local function plan_of(part, segment, plan)
   return earlier
 end
 
--- The end of the segment that a user lives in, and the plans before and after it. Nil when the user lives in the one that runs; nil and a
--- reply when Redis lacks a plan.
+-- The end of the segment that a user lives in, and the plans before and after it; nil when the user lives in the one that runs. Refuses
+-- when Redis lacks a plan.
 function segments.next_end(part, lives_in, plan)
   for i, segment in ipairs(part.ended) do
     if segment[NO] >= lives_in then
-      local before, unknown = plan_of(part, segment, plan)
+      local before, refusal = plan_of(part, segment, plan)
       local following, after = part.ended[i + 1], plan
-      if before and following then
-        after, unknown = plan_of(part, following, plan)
+      if following and not refusal then
+        after, refusal = plan_of(part, following, plan)
       end
-      if unknown then
-        return nil, unknown
+      if refusal then
+        return nil, refusal
       end
       return { at = segment[AT], next = segment[NO] + 1, before = before, after = after }
     end

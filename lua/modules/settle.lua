@@ -79,7 +79,7 @@ local function fire(tx, occurrence)
   end
 end
 
--- Fires the time triggers of a span. Returns whether there is more to do; nil and a reply when the ledger is full.
+-- Fires the time triggers of a span. Returns whether there is more to do.
 local function fire_triggers(tx)
   local span = next_span(tx)
   if span.to_hour == span.from_hour and span.to_day == span.from_day then
@@ -278,16 +278,15 @@ function settle.is_spent()
   return done_us >= limit.callWorkUs
 end
 
--- Does what time has done up to `tx.now` under the plan of the transaction. Returns whether there is more than one call may do; nil and the
--- reply that the caller has to act on when a time zone is not known, or the ledger is full.
+-- Does what time has done up to `tx.now` under the plan of the transaction. Returns whether there is more than one call may do.
 local function pass_time(tx)
-  local refused = streaks.follow_default(tx)
+  local _, refusal = streaks.follow_default(tx)
   local more = false
-  if not refused and #tx.plan.timeTriggers > 0 then
-    more, refused = fire_triggers(tx)
+  if not refusal and #tx.plan.timeTriggers > 0 then
+    more, refusal = fire_triggers(tx)
   end
-  if refused then
-    return nil, refused
+  if refusal then
+    return nil, refusal
   end
   if not more then
     streaks.settle(tx)
@@ -302,44 +301,60 @@ local function commit_time(tx, id)
   reset(tx)
 end
 
--- Settles a user up to the moment at which the first anniversary since began, or the move that skipped it, and completes what it brings; an
--- entry for each. Returns whether there was one, or nil and the reply that the caller has to act on.
+-- Runs `run(tx, id, what)` at an earlier moment and under the plan of that time. The transaction has them meanwhile: points, leaderboards,
+-- streaks and filters take them from it, as they do for an event, which would pay for three more arguments on each of their calls.
+local function run_at(tx, plan, now, run, id, what)
+  local later_plan, later_now, later_day = tx.plan, tx.now, tx.day
+  tx.plan, tx.now = plan, now
+  tx.day = time.past_day(tx, transaction.zone(tx), now)
+  local value, refusal = run(tx, id, what)
+  tx.plan, tx.now, tx.day = later_plan, later_now, later_day
+  return value, refusal
+end
+
+-- Settles a user up to an anniversary, and completes what the days after `from` bring; an entry for each. Returns whether there is more to
+-- settle before it.
+local function complete_anniversary(tx, id, from)
+  local length = streaks.length(tx)
+  local more, refusal = pass_time(tx)
+  if refusal then
+    return nil, refusal
+  end
+  if tx.settled or tx.streaks_settled then
+    enter_points(tx)
+    settle.enter_streak(tx, length)
+    commit_time(tx, id)
+  end
+  if not more then
+    tx.core[core.settledDay] = tx.day
+    achievements.by_anniversary(tx, from)
+    if #tx.achieved > 0 then
+      points.earn(tx, tx.plan.systems, nil)
+    end
+    settle.commit(tx, { kind = 'settle', id = id }, streaks.length(tx))
+    done_us = done_us + tx.plan.settleWorkUs
+    reset(tx)
+  end
+  return more
+end
+
+-- Settles a user up to the moment at which the first anniversary since began, or the move that skipped it. Returns whether there was one.
 local function pass_anniversary(tx, id)
   if #tx.plan.anniversaries == 0 then
     return false
   end
-  local now, today, from = tx.now, tx.day, settled_day(tx)
-  local day = achievements.next_anniversary(tx, from, today)
+  local from = settled_day(tx)
+  local day = achievements.next_anniversary(tx, from, tx.day)
   if not day then
     return false
   elseif ledger.is_full(tx) then
     return nil, { outcome.ledgerFull }
   end
-  tx.now = math.min(math.max(time.day_start(tx, transaction.zone(tx), day), tx.core[core.movedAt] or 0), now)
-  tx.day = time.past_day(tx, transaction.zone(tx), tx.now)
-  local length = streaks.length(tx)
-  local more, refused = pass_time(tx)
-  if not refused then
-    if tx.settled or tx.streaks_settled then
-      enter_points(tx)
-      settle.enter_streak(tx, length)
-      commit_time(tx, id)
-    end
-    if not more then
-      tx.core[core.settledDay] = tx.day
-      achievements.by_anniversary(tx, from)
-      if #tx.achieved > 0 then
-        points.earn(tx, tx.plan.systems, nil)
-      end
-      settle.commit(tx, { kind = 'settle', id = id }, streaks.length(tx))
-      done_us = done_us + tx.plan.settleWorkUs
-      reset(tx)
-    end
-  end
-  tx.now, tx.day = now, today
-  if refused then
-    return nil, refused
-  elseif more or achievements.next_anniversary(tx, settled_day(tx), today) then
+  local at = math.min(math.max(time.day_start(tx, transaction.zone(tx), day), tx.core[core.movedAt] or 0), tx.now)
+  local more, refusal = run_at(tx, tx.plan, at, complete_anniversary, id, from)
+  if refusal then
+    return nil, refusal
+  elseif more or achievements.next_anniversary(tx, settled_day(tx), tx.day) then
     return nil, { outcome.again }
   end
   return true
@@ -362,36 +377,30 @@ local function cross(tx, segment)
   settle.enter_streak(tx, length)
 end
 
--- Whether the offsets of the zones in which a user without a zone lives before and after the end of a segment are known; a reply if not.
-local function unknown_zone(tx, segment)
+-- Refuses while the offsets of the zones in which a user without a zone lives before and after the end of a segment are not known.
+local function check_zones(tx, segment)
   local own = tx.core[core.tz]
   if own and own ~= '' then
-    return nil
+    return true
   end
-  local _, unknown = time.today(tx, segment.before.zone, tx.clock)
-  if not unknown then
-    _, unknown = time.today(tx, segment.after.zone, tx.clock)
+  local _, refusal = time.today(tx, segment.before.zone, tx.clock)
+  if refusal then
+    return nil, refusal
   end
-  return unknown
+  return time.today(tx, segment.after.zone, tx.clock)
 end
 
--- Settles a user up to the end of a segment, under its plan, and takes the user over it. Returns nil, or the reply that the caller has to
--- act on.
-local function pass_end(tx, id, segment)
-  local refused = unknown_zone(tx, segment) or ledger.is_full(tx) and { outcome.ledgerFull }
-  if refused then
-    return refused
-  end
-  tx.plan, tx.now = segment.before, segment.at
-  tx.day = time.past_day(tx, transaction.zone(tx), tx.now)
-  local _, stop = pass_anniversary(tx, id)
-  if stop then
-    return stop
+-- Settles a user at the end of a segment, under its plan, and takes the user over it.
+local function settle_segment(tx, id, segment)
+  local _, refusal = pass_anniversary(tx, id)
+  if refusal then
+    return nil, refusal
   end
   local length = streaks.length(tx)
-  local more, reply = pass_time(tx)
-  if reply then
-    return reply
+  local more
+  more, refusal = pass_time(tx)
+  if refusal then
+    return nil, refusal
   end
   enter_points(tx)
   settle.enter_streak(tx, length)
@@ -399,59 +408,77 @@ local function pass_end(tx, id, segment)
     cross(tx, segment)
   end
   commit_time(tx, id)
-  return more and { outcome.again } or nil
+  if more then
+    return nil, { outcome.again }
+  end
+  return true
 end
 
--- Takes a user over the ends of all segments since the one that the user lives in (segments.lua). Returns nil, or the reply that the
--- caller has to act on.
+local function pass_end(tx, id, segment)
+  local _, refusal = check_zones(tx, segment)
+  if refusal then
+    return nil, refusal
+  elseif ledger.is_full(tx) then
+    return nil, { outcome.ledgerFull }
+  end
+  return run_at(tx, segment.before, segment.at, settle_segment, id, segment)
+end
+
+local function next_end(tx)
+  return segments.next_end(tx.part, tx.core[core.segment] or 0, tx.plan)
+end
+
+-- Takes a user over the end of the segment that the user lives in (segments.lua). If another has ended since, the next call goes on: each
+-- may be as much work as a call may do.
 local function pass_ends(tx, id)
-  local plan, now, day = tx.plan, tx.now, tx.day
-  local is_first, refused = true, nil
-  while not refused do
-    local segment
-    segment, refused = segments.next_end(tx.part, tx.core[core.segment] or 0, plan)
-    if not segment then
-      break
-    end
-    -- Each of them may be as much work as a call may do.
-    refused = is_first and pass_end(tx, id, segment) or not is_first and { outcome.again } or nil
-    is_first = false
+  local segment, refusal = next_end(tx)
+  if not segment then
+    return nil, refusal
   end
-  tx.plan, tx.now, tx.day = plan, now, day
-  if not refused and not is_first then
-    settle.reschedule(tx)
+  local _
+  _, refusal = pass_end(tx, id, segment)
+  if refusal then
+    return nil, refusal
   end
-  return refused
+  segment, refusal = next_end(tx)
+  if refusal then
+    return nil, refusal
+  elseif segment then
+    return nil, { outcome.again }
+  end
+  settle.reschedule(tx)
+  return true
 end
 
--- Settles a user up to now, and commits what that changed as an entry of its own. Returns nil, or the reply that the caller has to act on:
--- there is more than one call may do, a plan or a time zone is not known, or the ledger is full.
+-- Settles a user up to now, and commits what that changed as an entry of its own. Returns the transaction. Refuses when there is more than
+-- one call may do, a plan or a time zone is not known, or the ledger is full.
 function settle.run(tx, id)
   reset(tx)
   if not tx.exists then
-    return nil
+    return tx
   end
   if (tx.core[core.segment] or 0) < tx.part.segment then
-    local refused = pass_ends(tx, id)
-    if refused then
-      return refused
+    local _, refusal = pass_ends(tx, id)
+    if refusal then
+      return nil, refusal
     end
   end
   if not tx.plan.isTimed then
-    return nil
+    return tx
   end
-  local has_passed, stop = pass_anniversary(tx, id)
-  if stop then
-    return stop
+  local has_passed, refusal = pass_anniversary(tx, id)
+  if refusal then
+    return nil, refusal
   end
   local length = streaks.length(tx)
-  local more, refused = pass_time(tx)
-  if refused then
-    return refused
+  local more
+  more, refusal = pass_time(tx)
+  if refusal then
+    return nil, refusal
   end
   if tx.settled or tx.streaks_settled then
     if ledger.is_full(tx) then
-      return { outcome.ledgerFull }
+      return nil, { outcome.ledgerFull }
     end
     enter_points(tx)
     settle.enter_streak(tx, length)
@@ -462,7 +489,10 @@ function settle.run(tx, id)
   elseif has_passed then
     settle.reschedule(tx)
   end
-  return more and { outcome.again } or nil
+  if more then
+    return nil, { outcome.again }
+  end
+  return tx
 end
 
 return settle

@@ -311,23 +311,23 @@ function streaks.move(tx, old_zone, zone)
 end
 
 -- Another zone for users who have none of their own is a move for each of them, when the user is next settled: until then the user has
--- lived in the old one. Returns an outcome when the old zone is not known.
+-- lived in the old one, whose offsets have to be known.
 function streaks.follow_default(tx)
   local all, own = streaks.of(tx), tx.core[core.tz]
   if not all or (own and own ~= '') or all[HOME] == home(tx.plan, own) then
-    return nil
+    return true
   end
   local old_zone = all[HOME] or 'UTC'
-  local _, unknown = time.today(tx, old_zone, tx.clock)
-  if unknown then
-    return unknown
+  local _, refusal = time.today(tx, old_zone, tx.clock)
+  if refusal then
+    return nil, refusal
   end
   local day = tx.day
   tx.zone, tx.day = old_zone, time.past_day(tx, old_zone, tx.now)
   streaks.settle(tx)
   tx.zone, tx.day = nil, day
   streaks.move(tx, old_zone, own)
-  return nil
+  return true
 end
 
 -- Other weeks begin: the one that is running ends when it would have ended, so no day is in two weeks, and no week is cut.
@@ -405,15 +405,15 @@ function streaks.due(tx)
   return due
 end
 
--- Puts the shown streak back to the length that it had when it was last lost. Returns nil, or the outcome that refuses it.
+-- Puts the shown streak back to the length that it had when it was last lost. Refuses when there is none, or the running one is longer.
 function streaks.restore(tx)
   local all, shown = shown_of(tx)
   if not all then
-    return outcome.streaksDisabled
+    return nil, { outcome.streaksDisabled }
   elseif all[shown + LOST_LENGTH] == 0 then
-    return outcome.nothingToRestore
+    return nil, { outcome.nothingToRestore }
   elseif all[shown + LENGTH] > all[shown + LOST_LENGTH] then
-    return outcome.longerStreak
+    return nil, { outcome.longerStreak }
   end
   local frequency, before = tx.plan.streaks.frequency, all[shown + LENGTH]
   local current = period_of(tx, all, frequency, all[DAY])
@@ -428,39 +428,45 @@ function streaks.restore(tx)
     note(tx, frequency, all[shown + LAST], is_extended and before == 0 and 'extended' or 'restored')
   end
   tx.streak_changed, tx.streaks_settled = true, true
+  return true
 end
 
--- Ends the shown streak, as a missed period would. LAST stays, so a restore knows whether the current period was extended. Returns nil, or
--- the outcome that refuses it.
+-- Ends the shown streak, as a missed period would. LAST stays, so a restore knows whether the current period was extended. Refuses when
+-- there is none.
 function streaks.reset(tx)
   local all, shown = shown_of(tx)
   if not all then
-    return outcome.streaksDisabled
+    return nil, { outcome.streaksDisabled }
   elseif all[shown + LENGTH] == 0 then
-    return outcome.noStreak
+    return nil, { outcome.noStreak }
   end
   local frequency = tx.plan.streaks.frequency
   lose(tx, all, shown)
   note(tx, frequency, period_of(tx, all, frequency, all[DAY]), 'lost', tx.now)
   tx.streaks_settled = true
+  return true
 end
 
--- One more freeze, beyond the maximum that is earned if need be; false when the user holds as many as can be held.
+-- One more freeze, beyond the maximum that is earned if need be. Refuses when the user holds as many as can be held.
 function streaks.grant_freeze(tx)
   local all = streaks.of(tx)
-  if not all or all[FREEZES] >= limit.maxFreezes then
-    return false
+  if not all then
+    return nil, { outcome.streaksDisabled }
+  elseif all[FREEZES] >= limit.maxFreezes then
+    return nil, { outcome.tooMany }
   end
   all[FREEZES] = all[FREEZES] + 1
   tx.streaks_settled = true
   return true
 end
 
--- One freeze less; false when the user holds none.
+-- One freeze less. Refuses when the user holds none.
 function streaks.take_freeze(tx)
   local all = streaks.of(tx)
-  if not all or all[FREEZES] <= 0 then
-    return false
+  if not all then
+    return nil, { outcome.streaksDisabled }
+  elseif all[FREEZES] <= 0 then
+    return nil, { outcome.noFreeze }
   end
   all[FREEZES] = all[FREEZES] - 1
   tx.streaks_settled = true
@@ -478,24 +484,25 @@ local function longest_over(pauses, today)
   return found
 end
 
--- Adds a pause; where there is no room for one more, the one that has been over for the longest goes. Returns nil, or the outcome that
--- refuses it.
+-- Adds a pause; where there is no room for one more, the one that has been over for the longest goes. Refuses a pause that starts before
+-- today, and one for which there is no room.
 function streaks.add_pause(tx, pause)
   local pauses = streaks.pauses(tx)
   if pause.first < tx.day then
-    return outcome.pauseTooEarly
+    return nil, { outcome.pauseTooEarly }
   end
   if #pauses >= limit.maxPausesPerUser then
     local over = longest_over(pauses, tx.day)
     if not over then
-      return outcome.tooMany
+      return nil, { outcome.tooMany }
     end
     table.remove(pauses, over)
   end
   pauses[#pauses + 1] = pause
+  return true
 end
 
--- Removes a pause; false when there is none of that id.
+-- Removes a pause. Refuses when there is none of that id.
 function streaks.remove_pause(tx, id)
   local pauses = streaks.pauses(tx)
   for i, pause in ipairs(pauses) do
@@ -504,7 +511,7 @@ function streaks.remove_pause(tx, id)
       return true
     end
   end
-  return false
+  return nil, { outcome.pauseUnknown }
 end
 
 -- What a response says of the shown streak; nil while streaks are not enabled.

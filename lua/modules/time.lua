@@ -79,8 +79,8 @@ local function day_at(scope, name, at, reach)
   return math.floor((at + offset * MINUTE_MS) / DAY_MS)
 end
 
--- The local day of now, in days since 1970-01-01; nil and a reply when the zone's offsets are not known from REACH_MS before now on. No
--- zone is UTC. (Zones are cached for all tenants: one whose test clock is far ahead would leave too little of a zone for the days that
+-- The local day of now, in days since 1970-01-01. Refuses when the zone's offsets are not known from REACH_MS before now on. No zone is
+-- UTC. (Zones are cached for all tenants: one whose test clock is far ahead would leave too little of a zone for the days that
 -- others have yet to settle.)
 function time.today(scope, name, now)
   return day_at(scope, name, now, REACH_MS)

@@ -118,8 +118,8 @@ local function read(key, list)
   return values
 end
 
--- Begins a transaction of `user`. `fields` are a plan's list of the records that the call is going to need, the core first. Nil and a reply
--- when the user's time zone is not known for this moment.
+-- Begins a transaction of `user`. `fields` are a plan's list of the records that the call is going to need, the core first. Refuses when
+-- the user's time zone is not known for this moment.
 function transaction.fetch(call, user, fields, patch)
   local part, plan = call.part, call.plan
   local list = patch and patched(fields) or fields
@@ -127,9 +127,9 @@ function transaction.fetch(call, user, fields, patch)
   local values = read(key, list)
   local all = values[1] and unpack_core(values[1]) or new_record(record.core)
   local now = time.now(call)
-  local day, unknown = time.today(call, zone_of(plan, all[core.tz]), now)
-  if not day then
-    return nil, unknown
+  local day, refusal = time.today(call, zone_of(plan, all[core.tz]), now)
+  if refusal then
+    return nil, refusal
   end
   -- Fields that are written later stand here too, so that Lua allocates room for them at once.
   return {

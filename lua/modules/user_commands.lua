@@ -15,24 +15,28 @@ local OK = { outcome.ok }
 -- What commands need (command.lua): those of the first kind create the user.
 local UPSERT, UPDATE = { writes = true, patch = true }, { writes = true, exists = true }
 
-local function mode_refusal(mode, exists)
+-- Refuses to create a user who exists, and to update one who does not.
+local function check_mode(mode, exists)
   if mode == 'create' and exists then
-    return outcome.userExists
+    return nil, { outcome.userExists }
+  elseif mode == 'update' and not exists then
+    return nil, { outcome.userUnknown }
   end
-  return mode == 'update' and not exists and outcome.userUnknown or nil
+  return true
 end
 
 -- Creates or changes a user.
 -- Arguments: user, mode, entryId, patchPairs, the patch. Replies: ok and the packed profile; userExists, userUnknown, emailRequired,
 -- signUpDateTooLate.
 command.of_user('identify', UPSERT, function(tx, args, position)
-  local refused = mode_refusal(args[position.mode], tx.exists)
-  if refused then
-    return { refused }
+  local _, refusal = check_mode(args[position.mode], tx.exists)
+  if refusal then
+    return refusal
   end
-  local streak_before, reply = users.apply_patch(tx)
-  if not streak_before then
-    return reply
+  local streak_before
+  streak_before, refusal = users.apply_patch(tx)
+  if refusal then
+    return refusal
   end
   local profile = cmsgpack.pack(users.profile(tx))
   if tx.profile_changed then
@@ -45,20 +49,18 @@ end)
 -- Arguments: user, achievement, entryId, patchPairs, the patch. Replies: ok and the packed ledger entry; emailRequired,
 -- signUpDateTooLate, alreadyCompleted, notCompletable (locked, or its filters do not match), totalOutOfRange, outOfPoints.
 command.of_user('completeAchievement', UPSERT, function(tx, args, position)
-  local streak_before, reply = users.apply_patch(tx)
-  if not streak_before then
-    return reply
+  local streak_before, refusal = users.apply_patch(tx)
+  if refusal then
+    return refusal
   end
-  local achievement = tx.plan.achievements[args[position.achievement]]
-  if achievements.completed(tx)[achievement.key] then
-    return { outcome.alreadyCompleted }
+  local _
+  _, refusal = achievements.by_call(tx, tx.plan.achievements[args[position.achievement]])
+  if refusal then
+    return refusal
   end
-  if not achievements.by_call(tx, achievement) then
-    return { outcome.notCompletable }
-  end
-  local refused = points.earn(tx, tx.plan.systems, nil)
-  if refused then
-    return { refused }
+  _, refusal = points.earn(tx, tx.plan.systems, nil)
+  if refusal then
+    return refusal
   end
   return { outcome.ok, settle.commit(tx, { kind = 'completion', id = args[position.entryId] }, streak_before) }
 end)
@@ -91,38 +93,12 @@ command.of_user('removeDeviceToken', { writes = true }, function(tx, args, posit
     return { outcome.ok, 0 }
   end
   tx.patch = { fields = { field.deviceTokens }, values = { [field.deviceTokens] = kept }, stored = {} }
-  local streak_before, reply = users.apply_patch(tx)
-  if not streak_before then
-    return reply
+  local streak_before, refusal = users.apply_patch(tx)
+  if refusal then
+    return refusal
   end
   settle.commit(tx, { kind = 'user', id = args[position.entryId] }, streak_before)
   return { outcome.ok, 1 }
-end)
-
--- Grants one more freeze, beyond the maximum that users can earn.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooMany.
-command.of_user('grantFreeze', UPDATE, function(tx, args, position)
-  if not tx.plan.streaks then
-    return { outcome.streaksDisabled }
-  end
-  if not streaks.grant_freeze(tx) then
-    return { outcome.tooMany }
-  end
-  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streaks.length(tx))
-  return OK
-end)
-
--- Takes one freeze.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noFreeze.
-command.of_user('takeFreeze', UPDATE, function(tx, args, position)
-  if not tx.plan.streaks then
-    return { outcome.streaksDisabled }
-  end
-  if not streaks.take_freeze(tx) then
-    return { outcome.noFreeze }
-  end
-  settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streaks.length(tx))
-  return OK
 end)
 
 local function commit_pauses(tx, entry_id)
@@ -134,30 +110,36 @@ end
 -- Arguments: user, entryId (which becomes the pause's id), first, last. Replies: ok; userUnknown, pauseTooEarly, tooMany.
 command.of_user('addPause', UPDATE, function(tx, args, position)
   local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
-  local refused = streaks.add_pause(tx, pause)
-  return refused and { refused } or commit_pauses(tx, pause.id)
+  local _, refusal = streaks.add_pause(tx, pause)
+  return refusal or commit_pauses(tx, pause.id)
 end)
 
 -- Removes a pause.
 -- Arguments: user, entryId, pause. Replies: ok; userUnknown, pauseUnknown.
 command.of_user('removePause', UPDATE, function(tx, args, position)
-  if not streaks.remove_pause(tx, args[position.pause]) then
-    return { outcome.pauseUnknown }
-  end
-  return commit_pauses(tx, args[position.entryId])
+  local _, refusal = streaks.remove_pause(tx, args[position.pause])
+  return refusal or commit_pauses(tx, args[position.entryId])
 end)
 
 local function change_streak(name, change)
   command.of_user(name, UPDATE, function(tx, args, position)
     local streak_before = streaks.length(tx)
-    local refused = change(tx)
-    if refused then
-      return { refused }
+    local _, refusal = change(tx)
+    if refusal then
+      return refusal
     end
     settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streak_before)
     return OK
   end)
 end
+
+-- Grants one more freeze, beyond the maximum that users can earn.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooMany.
+change_streak('grantFreeze', streaks.grant_freeze)
+
+-- Takes one freeze.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noFreeze.
+change_streak('takeFreeze', streaks.take_freeze)
 
 -- Restores the shown streak to the length at which it was last lost.
 -- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, nothingToRestore, longerStreak.

@@ -6,7 +6,7 @@ local points = require('points')
 local streaks = require('streaks')
 local time = require('time')
 local transaction = require('transaction')
-local core, field, record = contract.core, contract.field, contract.record
+local core, field, outcome, record = contract.core, contract.field, contract.outcome, contract.record
 
 local users = {}
 
@@ -77,7 +77,7 @@ local function lacks_email(tx)
   return not email or email == ''
 end
 
--- The local day in the patch's time zone; the transaction's when the patch has none. Nil and a reply when the zone is not known.
+-- The local day in the patch's time zone; the transaction's when the patch has none.
 local function day_after_patch(tx)
   local zone = tx.patch and tx.patch.values[field.tz]
   if not zone then
@@ -133,20 +133,20 @@ local function sign_up(tx)
 end
 
 -- Applies the patch to the user: a new user is created, and paid for that. Notes what was stored before, and whether the profile has
--- changed. Returns the length of the shown streak before, or nil and the reply that refuses the patch.
+-- changed. Returns the length of the shown streak before.
 function users.apply_patch(tx)
   if not tx.patch and tx.exists then
     return streaks.length(tx)
   end
   if lacks_email(tx) then
-    return nil, { contract.outcome.emailRequired }
+    return nil, { outcome.emailRequired }
   end
-  local day, unknown = day_after_patch(tx)
-  if not day then
-    return nil, unknown
+  local day, refusal = day_after_patch(tx)
+  if refusal then
+    return nil, refusal
   end
   if signs_up_after(tx, day) then
-    return nil, { contract.outcome.signUpDateTooLate }
+    return nil, { outcome.signUpDateTooLate }
   end
   local streak_before = streaks.length(tx)
   local changed = not tx.exists
@@ -166,9 +166,9 @@ function users.apply_patch(tx)
       elseif name == field.signUpDay and #tx.plan.anniversaries > 0 then
         sign_up(tx)
       elseif name == field.deviceTokens then
-        local refused = devices.change(tx, before, after)
-        if refused then
-          return nil, refused
+        tx.devices, refusal = devices.change(tx, before, after)
+        if refusal then
+          return nil, refusal
         end
       end
       users.set_property(tx, name, after)

@@ -56,15 +56,15 @@ command.on_partition('reserveSeq', function(call)
   return { outcome.ok, redis.call('HINCRBY', part.meta, contract.meta.seq, count) - count, count }
 end)
 
--- Settles one user to whom something is due. Returns nil, or the reply that the caller has to act on.
+-- Settles one user to whom something is due, as far as one call may.
 local function settle_due(call, user, entry_id)
-  local tx, refused = command.begin(call, user, entry_id, nil)
-  if tx then
+  local tx, refusal = command.begin(call, user, entry_id, nil)
+  if not refusal then
     settle.reschedule(tx)
-  elseif refused[1] ~= outcome.again then
-    return refused
+  elseif refusal[1] ~= outcome.again then
+    return nil, refusal
   end
-  return nil
+  return true
 end
 
 -- Settles the users to whom something is due, each as a ledger entry, until the budget of the call is spent or no entry id is left. With
@@ -89,9 +89,9 @@ command.with_plan('sweep', function(call, args, position)
     if up_to and tonumber(next[2]) > now then
       redis.call('SET', part.clock, next[2])
     end
-    local refused = settle_due(call, next[1], args[i])
-    if refused then
-      return refused
+    local _, refusal = settle_due(call, next[1], args[i])
+    if refusal then
+      return refusal
     end
     settled = settled + 1
     if settle.is_spent() then

@@ -138,6 +138,8 @@ const otherFaults: readonly Fault[] = [
   fault('streaks', 'a reset is not shown in the history', "'lost', tx.now)", "'lost')"),
   fault('streaks', 'a restore after a reset leaves the history', "is_extended and before == 0 and 'extended' or 'restored'", "'restored'"),
   fault('streaks', 'a restore shortens a longer streak', 'all[shown + LENGTH] > all[shown + LOST_LENGTH]', 'false'),
+  fault('streaks', 'a granted freeze is refused', '>= limit.maxFreezes', '>= 0'),
+  fault('streaks', 'a taken freeze is refused', 'all[FREEZES] <= 0', 'all[FREEZES] >= 0'),
   fault('streaks', 'a pause starts in the past', 'pause.first < tx.day', 'false'),
   fault('streaks', 'a restored streak need not be kept today', 'all[shown + LAST] = current - 1', 'all[shown + LAST] = current'),
   fault(
@@ -167,8 +169,7 @@ const otherFaults: readonly Fault[] = [
   ),
   fault('transaction', 'ties: the sequence stands still', "meta.seq, '1')", "meta.seq, '0')"),
   fault('devices', 'a removed device token takes the others along', "#kept == 0 and '[]'", "'[]'"),
-  fault('user_commands', 'a granted freeze is refused', 'if not streaks.grant_freeze(tx) then', 'if streaks.grant_freeze(tx) then'),
-  fault('user_commands', 'a taken freeze is refused', 'if not streaks.take_freeze(tx) then', 'if streaks.take_freeze(tx) then'),
+  fault('user_commands', 'a user can be created twice', "mode == 'create' and exists", 'false'),
   fault('devices', 'a former owner keeps the token', 'former[#former + 1] = other', ''),
   fault('users', 'the control group is the other one', 'share < plan.controlRatio', 'share >= plan.controlRatio'),
   fault('users', 'creating a user earns nothing', '    points.earn_creation(tx)', ''),
