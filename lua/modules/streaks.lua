@@ -453,7 +453,7 @@ function streaks.grant_freeze(tx)
   if not all then
     return nil, { outcome.streaksDisabled }
   elseif all[FREEZES] >= limit.maxFreezes then
-    return nil, { outcome.tooMany }
+    return nil, { outcome.tooManyFreezes }
   end
   all[FREEZES] = all[FREEZES] + 1
   tx.streaks_settled = true
@@ -494,7 +494,7 @@ function streaks.add_pause(tx, pause)
   if #pauses >= limit.maxPausesPerUser then
     local over = longest_over(pauses, tx.day)
     if not over then
-      return nil, { outcome.tooMany }
+      return nil, { outcome.tooManyPauses }
     end
     table.remove(pauses, over)
   end

@@ -107,7 +107,7 @@ local function commit_pauses(tx, entry_id)
 end
 
 -- Adds a pause, made of local days.
--- Arguments: user, entryId (which becomes the pause's id), first, last. Replies: ok; userUnknown, pauseTooEarly, tooMany.
+-- Arguments: user, entryId (which becomes the pause's id), first, last. Replies: ok; userUnknown, pauseTooEarly, tooManyPauses.
 command.of_user('addPause', UPDATE, function(tx, args, position)
   local pause = { id = args[position.entryId], first = tonumber(args[position.first]), last = tonumber(args[position.last]) }
   local _, refusal = streaks.add_pause(tx, pause)
@@ -134,7 +134,7 @@ local function change_streak(name, change)
 end
 
 -- Grants one more freeze, beyond the maximum that users can earn.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooMany.
+-- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooManyFreezes.
 change_streak('grantFreeze', streaks.grant_freeze)
 
 -- Takes one freeze.

@@ -106,7 +106,8 @@ export type ItemResult = string | undefined;
 const sentences: Readonly<Record<number, string>> = {
   [outcomes.userUnknown]: 'There is no user with this id.',
   [outcomes.streaksDisabled]: 'Streaks are not enabled.',
-  [outcomes.tooMany]: `The user already has the maximum number of freezes (${limits.maxFreezes}).`,
+  [outcomes.tooManyFreezes]: `The user already has the maximum number of freezes (${limits.maxFreezes}).`,
+  [outcomes.tooManyPauses]: `The user already has the maximum number of current and upcoming pauses (${limits.maxPausesPerUser}).`,
   [outcomes.noFreeze]: 'The user has no freeze.',
   [outcomes.pauseUnknown]: 'There is no pause with this id.',
   [outcomes.nothingToRestore]: 'The user has no lost streak to restore.',
@@ -158,9 +159,6 @@ export async function addPause(
   const id = randomUUID();
   const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };
   const { outcome } = await engine.call(tenant, 'addPause', () => ({ args }));
-  if (outcome === outcomes.tooMany) {
-    return { id, problem: `The user already has the maximum number of current and upcoming pauses (${limits.maxPausesPerUser}).` };
-  }
   return { id, problem: itemResult(outcome) };
 }
 

@@ -164,7 +164,8 @@ export const outcomes = {
   alreadyCompleted: 26,
   notCompletable: 27,
   streaksDisabled: 28,
-  tooMany: 29,
+  tooManyFreezes: 29,
+  tooManyPauses: 37,
   pauseUnknown: 30,
   nothingToRestore: 31,
   /** The running streak is longer than the one that was lost. */
@@ -176,7 +177,7 @@ export const outcomes = {
   /** `track`: the configuration refuses the event, and its key has not been used. */
   refused: 35,
   /** The patch has a `signUpDate` after the user's local day. */
-  signUpDateTooLate: 36,
+  signUpDateTooLate: 38,
   userExists: 22,
   userUnknown: 23,
   clockBackward: 24,
