@@ -1,6 +1,6 @@
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
-import { LaurelError } from '../shared/errors.js';
+import { clockBackward } from './refusals.js';
 import { outcomes } from '../redis/contract.js';
 
 /** The one clock: Redis' own, or the test clock that is stored there (docs/rules/time.md). Moments in milliseconds since 1970. */
@@ -36,7 +36,3 @@ export class Clock {
     return now;
   }
 }
-
-/** The refusal of a time before `nowMs`, the present one. */
-export const clockBackward = (nowMs: number): LaurelError =>
-  new LaurelError('unprocessable', `The test clock only moves forward: it is already at ${new Date(nowMs).toISOString()}.`);

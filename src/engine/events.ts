@@ -129,14 +129,6 @@ function itemArguments(config: ActiveConfig, { request, eventId }: Item): (strin
   return [String(ordered.length + 1), ...ordered.map((argument) => (typeof argument === 'number' ? String(argument) : argument))];
 }
 
-/** What an outcome of an event means to its caller: undefined when it has been counted, else why not. */
-function problemOf(outcome: number, { request }: Item): string | undefined {
-  if (outcome === outcomes.ok || outcome === outcomes.replay) return undefined;
-  const error = refusal(outcome, request.user.id);
-  if (error instanceof LaurelError) return error.message;
-  throw error;
-}
-
 /** One batch on its way. */
 class BatchRun {
   private readonly engine: Engine;
@@ -235,9 +227,8 @@ class BatchRun {
       const item = part[i]?.item;
       // Why the configuration refuses it is known already.
       if (!item || outcome === outcomes.refused) continue;
-      const problem = problemOf(outcome, item);
-      if (problem === undefined) this.problems.delete(item.index);
-      else this.problems.set(item.index, problem);
+      if (outcome === outcomes.ok || outcome === outcomes.replay) this.problems.delete(item.index);
+      else this.problems.set(item.index, refusal(outcome, item.request.user.id).message);
     }
     const stoppedAt = part[counted.length];
     if (!stop || !stoppedAt) return undefined;

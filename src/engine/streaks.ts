@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { dateToDay, dayToDate } from '../shared/calendar.js';
-import { limits } from '../shared/limits.js';
 import { streakFact, type PauseFact, type StreakFact } from '../ledger/entry.js';
 import type { StreakLength } from '../history/reader.js';
 import type { ActiveConfig } from '../plan/active-config.js';
@@ -11,7 +10,7 @@ import type { StreakRanking, StreakResponse } from '../responses/streaks.js';
 import { instant } from '../responses/users.js';
 import type { Engine } from './engine.js';
 import type { Stores } from './leaderboards.js';
-import { refusal } from './refusals.js';
+import { refusal, type Result, toResult } from './refusals.js';
 import { userRevision } from './users.js';
 
 /** When a streak was last extended; null without a streak. */
@@ -100,70 +99,37 @@ export async function streakRankings(
   return history.streakRankings(tenant, frequency, type, count);
 }
 
-/** What came of one item of a batch: undefined when it was done, else why not. */
-export type ItemResult = string | undefined;
-
-const sentences: Readonly<Record<number, string>> = {
-  [outcomes.userUnknown]: 'There is no user with this id.',
-  [outcomes.streaksDisabled]: 'Streaks are not enabled.',
-  [outcomes.tooManyFreezes]: `The user already has the maximum number of freezes (${limits.maxFreezes}).`,
-  [outcomes.tooManyPauses]: `The user already has the maximum number of current and upcoming pauses (${limits.maxPausesPerUser}).`,
-  [outcomes.noFreeze]: 'The user has no freeze.',
-  [outcomes.pauseUnknown]: 'There is no pause with this id.',
-  [outcomes.nothingToRestore]: 'The user has no lost streak to restore.',
-  [outcomes.noStreak]: 'The user has no streak.',
-  [outcomes.longerStreak]: 'The current streak is longer than the lost one: a restore would shorten it.',
-  [outcomes.pauseTooEarly]: "A pause must not start before today's date in the user's time zone.",
-};
-
-function itemResult(outcome: number): ItemResult {
-  if (outcome === outcomes.ok) return undefined;
-  const sentence = sentences[outcome];
-  if (sentence === undefined) throw new Error(`unexpected outcome ${outcome} of the function library`);
-  return sentence;
-}
-
-/** Gives a user one freeze. */
-export async function grantFreeze(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
+/**
+ * Changes a user's streak: gives the user a freeze or takes one, restores the streak that the user lost last, or ends the current one. The value is
+ * the user's id.
+ */
+export async function changeStreak(
+  engine: Engine,
+  tenant: number,
+  change: 'grantFreeze' | 'takeFreeze' | 'restoreStreak' | 'resetStreak',
+  user: string,
+): Promise<Result<string>> {
   const entryId = randomUUID();
-  return itemResult((await engine.call(tenant, 'grantFreeze', () => ({ args: { user, entryId } }))).outcome);
+  const { outcome } = await engine.call(tenant, change, () => ({ args: { user, entryId } }));
+  return toResult(outcome, user);
 }
 
-/** Takes one freeze from a user. */
-export async function takeFreeze(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
-  const entryId = randomUUID();
-  return itemResult((await engine.call(tenant, 'takeFreeze', () => ({ args: { user, entryId } }))).outcome);
-}
-
-/** Restores the streak that a user has lost last. */
-export async function restoreStreak(engine: Engine, tenant: number, user: string): Promise<ItemResult> {
-  const entryId = randomUUID();
-  return itemResult((await engine.call(tenant, 'restoreStreak', () => ({ args: { user, entryId } }))).outcome);
-}
-
-/** Ends the current streak of a user. For a user without one there is nothing to do, which is a warning. */
-export async function resetStreak(engine: Engine, tenant: number, user: string): Promise<ItemResult | { readonly warning: string }> {
-  const entryId = randomUUID();
-  const { outcome } = await engine.call(tenant, 'resetStreak', () => ({ args: { user, entryId } }));
-  const problem = itemResult(outcome);
-  return outcome === outcomes.noStreak && problem !== undefined ? { warning: problem } : problem;
-}
-
-/** Pauses a user's streak on local dates, both inclusive. Returns the pause's id, or why there is none. */
+/** Pauses a user's streak on local dates, both inclusive. The value is the pause's id. */
 export async function addPause(
   engine: Engine,
   tenant: number,
   user: string,
   { start, end }: { readonly start: string; readonly end: string },
-): Promise<{ id: string; problem: ItemResult }> {
+): Promise<Result<string>> {
   const id = randomUUID();
   const args = { user, entryId: id, first: dateToDay(start), last: dateToDay(end) };
   const { outcome } = await engine.call(tenant, 'addPause', () => ({ args }));
-  return { id, problem: itemResult(outcome) };
+  return toResult(outcome, id);
 }
 
-/** Removes a pause of a user. */
-export async function removePause(engine: Engine, tenant: number, user: string, pause: string): Promise<ItemResult> {
+/** Removes a pause of a user. The value is the pause's id. */
+export async function removePause(engine: Engine, tenant: number, user: string, pause: string): Promise<Result<string>> {
   const entryId = randomUUID();
-  return itemResult((await engine.call(tenant, 'removePause', () => ({ args: { user, entryId, pause } }))).outcome);
+  const { outcome } = await engine.call(tenant, 'removePause', () => ({ args: { user, entryId, pause } }));
+  return toResult(outcome, pause);
 }

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { saveTestClock } from '../access/tenants.js';
-import { type Clock, clockBackward } from '../engine/clock.js';
+import type { Clock } from '../engine/clock.js';
+import { clockBackward } from '../engine/refusals.js';
 import { limits } from '../shared/limits.js';
 import { FailureLog } from '../logging/failure-log.js';
 import pLimit from 'p-limit';

@@ -12,16 +12,8 @@ import { Engine } from '../../src/engine/engine.js';
 import { summariseLevels } from '../../src/engine/points.js';
 import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
-import {
-  addPause,
-  grantFreeze,
-  rankStreaks,
-  readStreak,
-  removePause,
-  resetStreak,
-  restoreStreak,
-  takeFreeze,
-} from '../../src/engine/streaks.js';
+import type { Result } from '../../src/engine/refusals.js';
+import { addPause, changeStreak, rankStreaks, readStreak, removePause } from '../../src/engine/streaks.js';
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
@@ -127,7 +119,7 @@ function checked<T extends ModelProperties>(properties: T): T & UserProperties {
 }
 
 /** An issue of the Admin API counts as a 422. */
-const item = (problem: unknown): Answer => ({ status: problem === undefined ? 200 : 422 });
+const item = ({ ok }: Result<unknown>): Answer => ({ status: ok ? 200 : 422 });
 
 interface Tools extends Stores {
   readonly database: TestDatabase;
@@ -202,18 +194,18 @@ function subjectOf(tools: Tools, tenant: number): Subject {
       return { status };
     },
     removeDeviceToken: (user, token) => answered(() => removeDeviceToken(engine, tenant, user, token)),
-    grantFreeze: async (user) => item(await grantFreeze(engine, tenant, user)),
-    takeFreeze: async (user) => item(await takeFreeze(engine, tenant, user)),
+    grantFreeze: async (user) => item(await changeStreak(engine, tenant, 'grantFreeze', user)),
+    takeFreeze: async (user) => item(await changeStreak(engine, tenant, 'takeFreeze', user)),
     createPause: async (user, start, end) => {
       if (end < start) return { status: 422 };
-      const { id, problem } = await addPause(engine, tenant, user, { start, end });
-      if (problem !== undefined) return { status: 422 };
-      pauses.set(id, user);
-      return { status: 200, body: { pauseId: id, start, end } };
+      const added = await addPause(engine, tenant, user, { start, end });
+      if (!added.ok) return { status: 422 };
+      pauses.set(added.value, user);
+      return { status: 200, body: { pauseId: added.value, start, end } };
     },
     deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
-    restoreStreak: async (user) => item(await restoreStreak(engine, tenant, user)),
-    resetStreak: async (user) => item(await resetStreak(engine, tenant, user)),
+    restoreStreak: async (user) => item(await changeStreak(engine, tenant, 'restoreStreak', user)),
+    resetStreak: async (user) => item(await changeStreak(engine, tenant, 'resetStreak', user)),
     deleteUser: async (user) => {
       const { status } = await answered(() => tools.deletion.run(tenant, user, commandAuthor));
       return { status };

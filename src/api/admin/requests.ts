@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { keySchema } from '../../config/schema/fields.js';
+import type { Result } from '../../engine/refusals.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
 import { idsText, integerText } from '../query.js';
@@ -64,22 +65,20 @@ export const issueOf = (
 /** A warning about an item that did not fail by it. */
 export const warningOf = (index: number, message: string): Issue => issueOf(index, {}, message, 'warning');
 
-/**
- * Processes the items of a batch in order. An item that fails becomes an issue, and so does one with nothing to do, as a warning; the others are still
- * processed.
- */
-export async function eachItem<T>(
-  items: readonly T[],
-  act: (item: T) => Promise<string | { readonly warning: string } | undefined>,
-  name: (item: T) => Pick<Issue, 'id' | 'userId'>,
-): Promise<Issue[]> {
+/** Processes the items of a batch in order. One that is refused becomes an issue, and the others are still processed: their values are `done`. */
+export async function eachItem<I, T>(
+  items: readonly I[],
+  act: (item: I) => Promise<Result<T>>,
+  name: (item: I) => Pick<Issue, 'id' | 'userId'>,
+): Promise<{ done: T[]; issues: Issue[] }> {
+  const done: T[] = [];
   const issues: Issue[] = [];
   for (const [index, item] of items.entries()) {
-    const found = await act(item);
-    if (typeof found === 'string') issues.push(issueOf(index, name(item), found));
-    else if (found) issues.push(issueOf(index, name(item), found.warning, 'warning'));
+    const result = await act(item);
+    if (result.ok) done.push(result.value);
+    else issues.push(issueOf(index, name(item), result.refusal.message, result.refusal.severity));
   }
-  return issues;
+  return { done, issues };
 }
 
 /** Why an item failed. */

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { addPause, grantFreeze, removePause, resetStreak, restoreStreak, takeFreeze } from '../../engine/streaks.js';
+import { Refusal, refusal, type Result } from '../../engine/refusals.js';
+import { addPause, changeStreak, removePause } from '../../engine/streaks.js';
+import { outcomes } from '../../redis/contract.js';
 import { countOf } from '../audit.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
@@ -13,21 +15,7 @@ const issuesIn = (response: unknown): number => (response as { readonly issues: 
 const pauseShape = z
   .object({ id: z.uuid(), userId: z.string(), start: dateShape, end: dateShape, status: z.enum(['active', 'archived']) })
   .meta({ id: 'StreakPause' });
-
-/** Changes the streaks of users one by one, and lists whose were changed. */
-async function changeStreaks(users: readonly { readonly id: string }[], change: (id: string) => ReturnType<typeof resetStreak>) {
-  const changed: string[] = [];
-  const issues = await eachItem(
-    users,
-    async ({ id }) => {
-      const problem = await change(id);
-      if (problem === undefined) changed.push(id);
-      return problem;
-    },
-    ({ id }) => ({ userId: id }),
-  );
-  return { changed, issues };
-}
+type Pause = z.infer<typeof pauseShape>;
 
 export const streakAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -40,12 +28,12 @@ export const streakAdminRoutes: readonly Route[] = [
     audit: ({ body: { freezes }, response }) => countOf(freezes.length - issuesIn(response), 'streak freeze', 'given'),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
-      const issues = await eachItem(
+      const { done, issues } = await eachItem(
         freezes,
-        ({ userId }) => grantFreeze(services.engine, tenant, userId),
+        ({ userId }) => changeStreak(services.engine, tenant, 'grantFreeze', userId),
         ({ userId }) => ({ userId }),
       );
-      return { status: batchStatus(freezes.length - issues.length), body: { issues } };
+      return { status: batchStatus(done.length), body: { issues } };
     },
   }),
   defineRoute({
@@ -58,9 +46,9 @@ export const streakAdminRoutes: readonly Route[] = [
     audit: ({ body: { freezes }, response }) => countOf(freezes.length - issuesIn(response), 'streak freeze', 'taken'),
     body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
     handle: async ({ services, tenant, body: { freezes } }) => {
-      const issues = await eachItem(
+      const { issues } = await eachItem(
         freezes,
-        ({ userId }) => takeFreeze(services.engine, tenant, userId),
+        ({ userId }) => changeStreak(services.engine, tenant, 'takeFreeze', userId),
         ({ userId }) => ({ userId }),
       );
       return { status: 200, body: { issues } };
@@ -77,14 +65,12 @@ export const streakAdminRoutes: readonly Route[] = [
     summary: "Pause users' streaks",
     body: z.object({ pauses: batch(z.object({ userId: idSchema, start: dateText, end: dateText })) }),
     handle: async ({ services, tenant, body }) => {
-      const created: z.infer<typeof pauseShape>[] = [];
-      const issues = await eachItem(
+      const { done: created, issues } = await eachItem(
         body.pauses,
-        async ({ userId, start, end }) => {
-          if (end < start) return 'The end of a pause must not be before its start.';
-          const { id, problem } = await addPause(services.engine, tenant, userId, { start, end });
-          if (problem === undefined) created.push({ id, userId, start, end, status: 'active' });
-          return problem;
+        async ({ userId, start, end }): Promise<Result<Pause>> => {
+          if (end < start) return { ok: false, refusal: new Refusal('The end of a pause must not be before its start.') };
+          const result = await addPause(services.engine, tenant, userId, { start, end });
+          return result.ok ? { ok: true, value: { id: result.value, userId, start, end, status: 'active' } } : result;
         },
         ({ userId }) => ({ userId }),
       );
@@ -99,21 +85,18 @@ export const streakAdminRoutes: readonly Route[] = [
     summary: 'Delete pauses',
     query: idList,
     handle: async ({ services, tenant, query }) => {
-      const deleted: z.infer<typeof deletedSchema>[] = [];
       const { ledgerId } = await services.clock.ledgerId(tenant);
       await services.history.waitFor(tenant, ledgerId);
-      const issues = await eachItem(
+      const { done, issues } = await eachItem(
         query.ids,
-        async (id) => {
+        async (id): Promise<Result<string>> => {
           const owner = await services.history.pauseOwner(tenant, id);
-          if (owner === undefined) return 'There is no pause with this id.';
-          const problem = await removePause(services.engine, tenant, owner, id);
-          if (problem === undefined) deleted.push({ id });
-          return problem;
+          if (owner === undefined) return { ok: false, refusal: refusal(outcomes.pauseUnknown) };
+          return removePause(services.engine, tenant, owner, id);
         },
         (id) => ({ id }),
       );
-      return { status: 200, body: { deleted, issues } };
+      return { status: 200, body: { deleted: done.map((id) => ({ id })), issues } };
     },
   }),
   defineRoute({
@@ -131,7 +114,11 @@ export const streakAdminRoutes: readonly Route[] = [
     },
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
-      const { changed: restoredUsers, issues } = await changeStreaks(body.users, (id) => restoreStreak(services.engine, tenant, id));
+      const { done: restoredUsers, issues } = await eachItem(
+        body.users,
+        ({ id }) => changeStreak(services.engine, tenant, 'restoreStreak', id),
+        ({ id }) => ({ userId: id }),
+      );
       return { status: batchStatus(restoredUsers.length), body: { restoredUsers, issues } };
     },
   }),
@@ -150,7 +137,11 @@ export const streakAdminRoutes: readonly Route[] = [
     },
     body: z.object({ users: batch(z.object({ id: idSchema })) }),
     handle: async ({ services, tenant, body }) => {
-      const { changed: resetUsers, issues } = await changeStreaks(body.users, (id) => resetStreak(services.engine, tenant, id));
+      const { done: resetUsers, issues } = await eachItem(
+        body.users,
+        ({ id }) => changeStreak(services.engine, tenant, 'resetStreak', id),
+        ({ id }) => ({ userId: id }),
+      );
       return { status: 200, body: { resetUsers, issues } };
     },
   }),
