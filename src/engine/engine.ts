@@ -122,15 +122,17 @@ export class Engine {
     name: F,
     build: (config: ActiveConfig) => Call<F>,
   ): Promise<Reply & { config: ActiveConfig }> {
+    let attempts = 0;
     let lastZone = '';
-    for (let attempt = 0; attempt < limits.maxEngineAttempts; attempt += 1) {
+    while (attempts < limits.maxEngineAttempts) {
       const config = await this.config(tenant);
       const { args, pairs } = build(config);
       const context = this.context(config);
       const reply = await this.calls.run(tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs));
       // A call about many users may need many zones: another one is progress.
       const zone = reply.outcome === outcomes.unknownZone ? reply.values.map(text).join(' ') : lastZone;
-      if (reply.outcome === outcomes.again || zone !== lastZone) attempt -= 1;
+      const isProgress = reply.outcome === outcomes.again || zone !== lastZone;
+      if (!isProgress) attempts += 1;
       lastZone = zone;
       if (reply.outcome === outcomes.again) continue;
       if (!(await this.remedy(tenant, config, reply))) return { ...reply, config };

@@ -184,16 +184,22 @@ class BatchRun {
    */
   private async partsOf(config: ActiveConfig): Promise<{ parts: Part[]; end: number }> {
     const parts: Part[] = [];
-    let [partUs, allUs, end] = [Infinity, 0, this.next];
-    for (; end < this.items.length && allUs < limits.batchRoundTripWorkUs; end += 1) {
+    let partUs = Infinity;
+    let allUs = 0;
+    let end = this.next;
+    while (end < this.items.length && allUs < limits.batchRoundTripWorkUs) {
       if ((end - this.next) % limits.batchTurnEvents === 0) await nextTurn();
       const item = this.items[end] as Item;
       try {
         const one = { item, args: itemArguments(config, item) };
         const us = config.eventWorkUs(item.request.metricKey);
-        if (partUs + us <= limits.batchPartWorkUs) parts.at(-1)?.push(one);
-        else [partUs] = [0, parts.push([one])];
-        [partUs, allUs] = [partUs + us, allUs + us];
+        if (partUs + us > limits.batchPartWorkUs) {
+          parts.push([]);
+          partUs = 0;
+        }
+        parts.at(-1)?.push(one);
+        partUs += us;
+        allUs += us;
         const refused = refusedBy(config, item.request);
         if (refused) this.problems.set(item.index, refused.message);
         else this.problems.delete(item.index);
@@ -201,6 +207,7 @@ class BatchRun {
         if (!(error instanceof LaurelError)) throw error;
         this.problems.set(item.index, error.message);
       }
+      end += 1;
     }
     return { parts, end };
   }
