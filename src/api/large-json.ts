@@ -25,10 +25,11 @@ const notJson = (): SyntaxError => new SyntaxError('The parts of the text are no
 
 /** The offset of the end of a string that starts at an offset. */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
+  let at = start + 1;
+  while (at < text.length) {
     const found = text.charCodeAt(at);
     if (found === quote) return at;
-    if (found === backslash) at += 1;
+    at += found === backslash ? 2 : 1;
   }
   throw notJson();
 }
@@ -57,27 +58,32 @@ function partsOf(text: string, opening: number): Part[] {
   let depth = 1;
   let values = 0;
   let start = opening + 1;
-  for (let at = start; at < text.length; at += 1) {
+  let at = start;
+  while (at < text.length) {
     const found = text.charCodeAt(at);
     if (found === quote) {
       at = endOfString(text, at);
     } else if (found === comma || found === colon) {
-      checkValues((values += 1));
+      values += 1;
+      checkValues(values);
       if (found === comma && depth === 1) {
         addTo(parts, start, at);
         start = at + 1;
       }
     } else if (found === openList || found === openObject) {
-      checkValues((values += 1));
+      values += 1;
+      checkValues(values);
       depth += 1;
     } else if (found === closeList || found === closeObject) {
       depth -= 1;
-      if (depth > 0) continue;
+    }
+    if (depth === 0) {
       if (text.slice(at + 1).trim() !== '' || found - text.charCodeAt(opening) !== closeList - openList) throw notJson();
       const isEmpty = parts.length === 0 && text.slice(start, at).trim() === '';
       if (!isEmpty) addTo(parts, start, at);
       return parts;
     }
+    at += 1;
   }
   throw notJson();
 }

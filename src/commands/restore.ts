@@ -77,7 +77,8 @@ export async function restore(context: Context, print: Print, how: RestoreComman
 /** Waits while another Redis may still be active. Throws the RestoreFenced when it stays so. */
 async function untilUnfenced(work: () => Promise<void>, print: Print): Promise<void> {
   const giveUpMs = performance.now() + limits.redisStartWaitMs;
-  for (let printed = ''; ;) {
+  let printed = '';
+  while (true) {
     try {
       await work();
       return;

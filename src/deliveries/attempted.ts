@@ -16,7 +16,8 @@ const unattempted = `
 /** Waits until every notification of a tenant that can be attempted has been, once. `deadline` is a time of the process's clock. */
 export async function untilAttempted(pool: pg.Pool, tenant: number, deadline: number): Promise<Attempts> {
   let left = Infinity;
-  for (let giveUpAt = 0; ;) {
+  let giveUpAt = 0;
+  while (true) {
     const { rows } = await pool.query<{ count: number }>(unattempted, [tenant]);
     const count = rows[0]?.count ?? 0;
     if (count === 0) return 'made';

@@ -15,9 +15,11 @@ const oldest = `
 
 /** Deletes entries and deliveries older than limits.deliveryRetentionMs, whatever their status. */
 export async function deleteExpired(pool: pg.Pool, aheadMs: number, isStopped: () => boolean): Promise<void> {
-  for (let removed: number = limits.deliverySweepRows; removed === limits.deliverySweepRows && !isStopped();) {
-    removed = (await pool.query(oldest, [aheadMs])).rowCount ?? 0;
-  }
+  let removed: number | null;
+  do {
+    if (isStopped()) return;
+    removed = (await pool.query(oldest, [aheadMs])).rowCount;
+  } while (removed === limits.deliverySweepRows);
 }
 
 const archived = `
@@ -28,15 +30,16 @@ const archived = `
 
 /** Deletes the deliveries of a queue, and then its row with the secrets. */
 export async function deleteQueue(pool: pg.Pool, { tenant, no }: QueueKey, isStopped: () => boolean = () => false): Promise<void> {
-  for (let removed: number = limits.deliverySweepRows; removed === limits.deliverySweepRows;) {
+  let removed: number | null;
+  do {
     if (isStopped()) return;
     const { rowCount } = await pool.query(
       `delete from deliveries where id in (
          select id from deliveries where tenant = $1 and endpoint = $2 limit ${limits.deliverySweepRows})`,
       [tenant, no],
     );
-    removed = rowCount ?? 0;
-  }
+    removed = rowCount;
+  } while (removed === limits.deliverySweepRows);
   await pool.query('delete from delivery_queues where tenant = $1 and no = $2', [tenant, no]);
 }
 

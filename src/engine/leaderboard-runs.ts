@@ -69,11 +69,12 @@ async function groupNames(engine: Engine, tenant: number, board: Leaderboard, ru
   const key = groupsKey(engine.partition(tenant), board.no, run);
   // A scan may name a group twice.
   const names = new Set<string>();
-  for (let cursor = '0', isLast = false; !isLast; isLast = cursor === '0') {
+  let cursor = '0';
+  do {
     const [next, found] = await engine.readBulk((redis) => redis.sscan(key, cursor, 'COUNT', limits.leaderboardGroupsRead));
     for (const name of found) names.add(name);
     cursor = next;
-  }
+  } while (cursor !== '0');
   return [...names];
 }
 

@@ -21,7 +21,12 @@ function bucketsOf(rows: readonly DaySummary[], opening: number, { aggregation, 
   for (let period = periodOf(aggregation, first, shift); period <= periodOf(aggregation, last, shift); period += 1) {
     const end = firstDayOf(aggregation, period + 1, shift);
     const before = total;
-    for (let row = rows[next]; row && row.day < end; row = rows[(next += 1)]) ({ total } = row);
+    let row = rows[next];
+    while (row && row.day < end) {
+      total = row.total;
+      next += 1;
+      row = rows[next];
+    }
     // The sum of the days' changes has been rounded at other places than the total.
     buckets.push({ date: dayToDate(firstDayOf(aggregation, period, shift)), total, change: addDecimals(total, -before) });
   }

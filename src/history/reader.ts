@@ -89,13 +89,15 @@ export class HistoryReader {
   /** Waits until the write-behind has committed a ledger id; throws a 503 after limits.readYourWritesWaitMs. */
   async waitFor(tenant: number, ledgerId: string): Promise<void> {
     const giveUpAt = Date.now() + limits.readYourWritesWaitMs;
-    for (let isFirst = true; !(await withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId))); isFirst = false) {
-      if (isFirst) this.wakeWriteBehind(tenant);
+    const isCommitted = (): Promise<boolean> => withPostgresErrors(hasCommitted(this.pool, tenant, ledgerId));
+    if (await isCommitted()) return;
+    this.wakeWriteBehind(tenant);
+    do {
       if (Date.now() > giveUpAt) {
         throw new LaurelError('not_ready', 'Recent history is not available yet: the worker is behind or not running. Try again shortly.');
       }
       await delay(pollMs);
-    }
+    } while (!(await isCommitted()));
   }
 
   /**

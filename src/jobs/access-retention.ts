@@ -65,6 +65,10 @@ export class AccessRetention {
   }
 
   private async untilNone(prune: () => Promise<number>): Promise<void> {
-    for (let pruned: number = limits.accessPruneRows; pruned === limits.accessPruneRows && !this.isStopping;) pruned = await prune();
+    let pruned: number;
+    do {
+      if (this.isStopping) return;
+      pruned = await prune();
+    } while (pruned === limits.accessPruneRows);
   }
 }

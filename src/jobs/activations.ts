@@ -184,7 +184,8 @@ export class Activations {
     if (!from && activation.board) await this.saveProgress(tenant, activation, progress, false);
     // A user who reaches a value from here on gets a later number.
     await this.waitForLedger(tenant);
-    for (let isLast = false; !isLast;) {
+    let isLast = false;
+    while (!isLast) {
       const rows = await readAllUsers<UserRow>(this.pool, activation.users, [tenant, progress.cursor, activation.pageSize]);
       for (let first = 0; first < Math.max(rows.length, 1); first += limits.activationUsers) {
         const step = rows.slice(first, first + limits.activationUsers);
@@ -226,7 +227,9 @@ export class Activations {
   /** Adds the ranks on a filled leaderboard to the participants' history, unless it already has them. */
   private async recordRanks(tenant: number, { no, maxParticipants }: Leaderboard): Promise<void> {
     await this.waitForLedger(tenant);
-    for (let last = '', isLast = false; !isLast;) {
+    let last = '';
+    let isLast = false;
+    while (!isLast) {
       const rows = await readAllUsers<{ user_id: string }>(this.pool, participants, [
         tenant,
         no,

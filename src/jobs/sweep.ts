@@ -138,7 +138,7 @@ export class Sweep {
     await this.publishAt(tenant, now);
     const moments = await this.momentsBetween(tenant, now, toMs);
     let attempts: Attempts = this.open.size > 0 ? 'made' : 'none';
-    for (let isFirst = true; isFirst || (now < toMs && Date.now() < deadline); isFirst = false) {
+    do {
       const moment = await moments.after(now);
       // What has been queued is attempted before the clock moves on: afterwards it may be too old.
       if (moment > now && attempts === 'made') attempts = await untilAttempted(this.pool, tenant, deadline);
@@ -147,7 +147,7 @@ export class Sweep {
       now = await this.moveClock(tenant, moment, toMs);
       if (moments.boardStarts.has(moment) || moment === toMs) await this.updateLeaderboards(tenant, now);
       await this.publishAt(tenant, now);
-    }
+    } while (now < toMs && Date.now() < deadline);
     now = await this.clock.now(tenant);
     if (now === toMs) await this.retention.run(tenant, Infinity);
     await saveClock(this.pool, tenant, now);

@@ -112,10 +112,12 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
   const { rows: tables } = await client.query<{ name: string }>(tablesOfUsers);
   let left: number = limits.forgetRows;
   for (const { name } of tables) {
-    for (let deleted = -1; deleted !== 0; left -= deleted) {
+    let deleted: number;
+    do {
       if (left <= 0) return false;
       deleted = await deleteRows(client, name, [tenant, user], left);
-    }
+      left -= deleted;
+    } while (deleted > 0);
   }
   if ((await removeFromMessages(client, tenant, user, limits.forgetMessages)) === limits.forgetMessages) return false;
   if ((await removeFromAudit(client, tenant, user, limits.forgetRows)) === limits.forgetRows) return false;

@@ -31,7 +31,8 @@ export function joinValues(values: readonly Buffer[]): Buffer {
 /** Splits values that `joinValues` or the function library joined. Throws a RangeError when the last one is truncated. */
 export function splitValues(joined: Buffer): Buffer[] {
   const values: Buffer[] = [];
-  for (let at = 0; at < joined.length;) {
+  let at = 0;
+  while (at < joined.length) {
     const start = at + lengthBytes;
     at = start + joined.readUInt32BE(at);
     if (at > joined.length) throw new RangeError('a joined value is truncated');

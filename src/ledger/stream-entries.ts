@@ -118,7 +118,8 @@ export function halfOf(entries: readonly StreamEntry[]): number {
  */
 export async function readPages(redis: RedisConnection, partition: string, { epoch, after, maxEntries }: PageQuery): Promise<PagesRead> {
   const entries: StreamEntry[] = [];
-  for (let last = after; ;) {
+  let last = after;
+  while (true) {
     const count = Math.min(limits.writeBehindReadEntries, Math.max(maxEntries - entries.length, 1));
     const [found, trimmed, page, version] = await Promise.all([
       redis.hget(partition + keyNames.meta, metaFields.epoch),

@@ -311,7 +311,8 @@ export class TenantWriter {
    */
   private async deleteUser({ lease, lastId }: Position, id: StreamId, user: string): Promise<void> {
     const { pool, tenant } = this.options;
-    for (let isDone = false; !isDone;) {
+    let isDone = false;
+    while (!isDone) {
       const now = Date.now();
       isDone = await inTransaction(pool, async (client) => {
         const isLast = await deleteUser(client, tenant, user);

@@ -236,7 +236,8 @@ export class WriteBehind {
   /** Drains a tenant's ledger, with retries. */
   private async work(tenant: number, work: Work): Promise<void> {
     const writer = this.writer(tenant);
-    for (let isOver = false; !isOver;) {
+    let isOver = false;
+    while (!isOver) {
       work.wasWoken = false;
       try {
         const isAtEnd = await this.drain(tenant, writer, work);
@@ -253,7 +254,8 @@ export class WriteBehind {
 
   /** Writes batches until the ledger has no entries. Returns whether Redis will announce the next one; false to check again. */
   private async drain(tenant: number, writer: TenantWriter, work: Work): Promise<boolean> {
-    for (let isEmpty = false; !isEmpty;) {
+    let isEmpty = false;
+    while (!isEmpty) {
       const startedAt = performance.now();
       if (!writer.hasMore) work.isAwaited = false;
       const committed = await this.limit(() => this.step(tenant, writer));

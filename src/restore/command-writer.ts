@@ -74,7 +74,8 @@ export class CommandWriter {
   /** Adds the awards of a list (stored-awards.ts), each as a value in the function library's format. */
   addAwards(list: Buffer): this {
     let [id, at, day] = [-1, 0, 0];
-    for (const award = new AwardReader(list); award.next();) {
+    const award = new AwardReader(list);
+    while (award.next()) {
       this.countValue();
       this.reserve(awardBytes + award.boosts.length * boostBytes);
       const start = this.at;

@@ -62,7 +62,8 @@ export class Reconciler {
 
   private async waitForSync(tenant: number): Promise<void> {
     const { engine, autoRestore, log } = this.options;
-    for (let logged = ''; !this.stopping.signal.aborted;) {
+    let logged = '';
+    while (!this.stopping.signal.aborted) {
       const { found, epoch, newest, offset, objection } = await engine.compare(tenant);
       if (found === 'in_sync') return;
       if (objection && (objection.reason === 'superseded' || !autoRestore || found === 'fenced')) {

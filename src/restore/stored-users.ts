@@ -20,7 +20,8 @@ export interface TenantUsers {
 export async function* prefetchUsers({ pool, tenant }: TenantUsers, after: string): AsyncGenerator<readonly StoredUser[], void> {
   const reading: Promise<StoredUser[]>[] = [];
   try {
-    for (let ids = await readUserIds(pool, tenant, after, limits.restoreUsers); ids.length > 0;) {
+    let ids = await readUserIds(pool, tenant, after, limits.restoreUsers);
+    while (ids.length > 0) {
       const chunk = ids;
       const users = inSnapshot(pool, (client) => readStoredUsers(client, tenant, chunk));
       // The failure is thrown when the chunk is yielded.
@@ -130,7 +131,8 @@ async function fillKeys(query: Query, tenant: number, users: ReadonlyMap<string,
     return;
   }
   for (const [id, user] of users) {
-    for (let last: Row | undefined = [id, 0, '']; last;) {
+    let last: Row | undefined = [id, 0, ''];
+    while (last) {
       const page: Row[] = await query(keysOfUser, [tenant, id, last[1], last[2]]);
       for (const row of page) putKey(user, row);
       last = page.length < limits.restoreKeys ? undefined : page.at(-1);

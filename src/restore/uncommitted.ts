@@ -46,7 +46,8 @@ export async function saveUncommitted(
 ): Promise<number> {
   const [epoch = '', committed = '0-0'] = uncommitted.split(' ');
   let saved = 0;
-  for (let after = committed; ;) {
+  let after = committed;
+  while (true) {
     const page = await redis.xrangeBuffer(partition + keyNames.ledger, `(${after}`, '+', 'COUNT', limits.restoreSaveEntries);
     const entries = page.map(([id, fields]) => readEntry(id.toString(), fields));
     const last = entries.at(-1);

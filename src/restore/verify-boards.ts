@@ -90,7 +90,9 @@ async function findMissing(options: VerifyOptions, board: Board): Promise<Differ
   const { leaderboard, run, group } = board;
   const key = boardKey(partition, leaderboard, run, group);
   const found: Difference[] = [];
-  for (let last = '', isLast = false; !isLast;) {
+  let last = '';
+  let isLast = false;
+  while (!isLast) {
     await waitForLedger();
     const rows = await readAllUsers<Row & pg.QueryResultRow>(pool, `${ofBoard} and user_id > $5 order by user_id limit $6`, [
       ...[tenant, leaderboard, run, group, last, limits.verifyPlaces],

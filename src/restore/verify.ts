@@ -68,7 +68,8 @@ function textsOf(awards: StoredUser['awards']): Map<number, string> {
 
 function textOf(list: Buffer): string {
   const texts: string[] = [];
-  for (const award = new AwardReader(list); award.next();) texts.push(award.text());
+  const award = new AwardReader(list);
+  while (award.next()) texts.push(award.text());
   return texts.join();
 }
 

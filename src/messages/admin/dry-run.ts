@@ -87,7 +87,8 @@ async function countZone(
   const name = place.zone || config.document.settings.defaultTimeZone;
   const leaves = localDayOf(sendableAt(type, config.document, name, place.at) ?? place.at, name);
   let counts = none;
-  for (let after: string | undefined = ''; after !== undefined;) {
+  let after: string | undefined = '';
+  while (after !== undefined) {
     const page = await readPage(tools.pool, config, { kind, isReachable, ...place, after });
     const all = page.recipients.map(({ id }) => id);
     const ids = type === 'streak_reminder' ? await toRemind(tools.stores, config, all, { day: place.day, leaves }) : all;
@@ -102,7 +103,8 @@ async function countScheduled(tools: DryRunTools, config: ActiveConfig, now: num
   const { defaultTimeZone } = config.document.settings;
   if (sendableAt('achievement_completed', config.document, defaultTimeZone, now) === undefined) return none;
   let counts = none;
-  for (let after: string | undefined = ''; after !== undefined;) {
+  let after: string | undefined = '';
+  while (after !== undefined) {
     const { rows }: { rows: { user: string }[] } = await tools.pool.query<{ user: string }>(
       `select distinct user_id as user from scheduled_notifications
         where tenant = $1 and audience = 'user' and type = 'achievement_completed' and user_id > $2 order by 1 limit ${limits.emailPageUsers}`,

@@ -235,8 +235,9 @@ type MessageRules = Rules & Pick<ConfigDocument, 'messages'>;
  * Undefined if these hours are all quiet.
  */
 export function sendableAt(type: NotificationType, rules: MessageRules, zone: string, at: number): number | undefined {
+  const end = at + 3 * dayMs;
   let time = at;
-  for (const end = at + 3 * dayMs; time < end;) {
+  while (time < end) {
     const within = type === 'achievement_completed' ? achievementTime(rules, zone, time) : time;
     const quietEnd = quietUntil(rules.messages, zone, within);
     if (quietEnd === undefined) return within;
