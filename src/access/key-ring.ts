@@ -95,7 +95,7 @@ export class KeyRing {
   }
 
   private async find(prefix: string, header: string): Promise<Principal> {
-    for (;;) {
+    while (true) {
       const { drops } = this;
       const stored = await this.lookup.find(prefix);
       if (drops !== this.drops) continue;

@@ -177,7 +177,7 @@ export class Sessions {
   }
 
   private async read(hash: Buffer): Promise<Session | undefined> {
-    for (;;) {
+    while (true) {
       const { changes } = this;
       const readMs = performance.now();
       const row = await this.lookup.find(hash.toString('hex'));

@@ -72,7 +72,7 @@ export async function startAccount({ account, lifecycle }: Context): Promise<voi
 export async function refuseFenced({ engine }: Context): Promise<void> {
   const giveUpMs = performance.now() + limits.redisStartWaitMs;
   let first: Objection | undefined;
-  for (;;) {
+  while (true) {
     const objection = await engine.compare(defaultTenant).then(
       (compared) => compared.objection,
       () => undefined,

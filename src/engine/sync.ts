@@ -129,7 +129,7 @@ export class PartitionSync {
 
   /** Compares a partition with what Postgres has committed, and opens it if they are in sync. */
   async compare(tenant: number): Promise<Comparison> {
-    for (;;) {
+    while (true) {
       const compared = await this.compareOnce(tenant);
       if (compared.found !== 'ahead') return compared;
       // The write-behind may have committed and trimmed between the two reads: then Postgres has it now.

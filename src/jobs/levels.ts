@@ -84,7 +84,7 @@ export class Levels {
   private async relevel(tenant: number, { no: system }: PointsSystem, users: string, values: readonly string[]): Promise<number> {
     let cursor = '';
     let count = 0;
-    for (;;) {
+    while (true) {
       const { rows } = await this.pool.query<UserRow>(users, [tenant, system, cursor, ...values]);
       const last = rows.at(-1);
       if (!last) return count;

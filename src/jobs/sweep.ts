@@ -214,7 +214,7 @@ export class Sweep {
   /** Settles users in bounded calls until none is due; returns how many. */
   private async settleUsers(tenant: number): Promise<number> {
     let settled = 0;
-    for (;;) {
+    while (true) {
       const { users, isDone } = await this.settleSome(tenant, '');
       settled += users;
       if (isDone) return settled;
@@ -223,7 +223,7 @@ export class Sweep {
 
   /** Settles users until none is due at a time to which the test clock moves; false if `deadline` has passed before. */
   private async settleUntil(tenant: number, upTo: number, deadline: number): Promise<boolean> {
-    for (;;) {
+    while (true) {
       const { isDone } = await this.settleSome(tenant, upTo);
       if (isDone) return true;
       if (Date.now() >= deadline) return false;

@@ -145,7 +145,7 @@ export class ProcessHandle {
 /** Checks until the result is not null, and returns it; null when the time is up. Checks at least once. */
 export async function poll<T>(check: () => T | null | Promise<T | null>, timeoutMs: number): Promise<T | null> {
   const deadline = performance.now() + timeoutMs;
-  for (;;) {
+  while (true) {
     const found = await check();
     if (found !== null || performance.now() >= deadline) return found;
     await delay(storeBounds.pollMs);

@@ -119,7 +119,7 @@ export async function track(world: World, metric: string, { user, value, attribu
 /** Repeats a request that gets a 503, as clients do: after the seconds in Retry-After. Fails after a minute of them. */
 export async function repeated(send: () => Promise<Reply>): Promise<Reply> {
   const giveUpAt = Date.now() + untilTimeoutMs;
-  for (;;) {
+  while (true) {
     const reply = await send();
     if (reply.status !== 503 || Date.now() > giveUpAt) return reply;
     await delay(Number(reply.headers.get('retry-after') ?? 0) * 1_000);

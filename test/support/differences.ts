@@ -241,7 +241,7 @@ export async function differences(redis: Redis, pool: pg.Pool, partition: string
  * entry of the ledger: a comparison during which the ledger has grown is made again.
  */
 export async function differencesOf(world: World): Promise<string[]> {
-  for (;;) {
+  while (true) {
     const end = await world.ledgerEnd();
     await world.drain();
     const found = await differences(world.redis, world.pool, world.partition);

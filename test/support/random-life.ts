@@ -176,7 +176,7 @@ export class Life {
     await this.world.drain();
     if (this.isPoisonRefused) await this.world.pool.query('alter table events drop constraint no_poison');
     this.isPoisonRefused = false;
-    for (;;) {
+    while (true) {
       const letters = await read<{ id: string }[]>(this.world, '/admin/v1/dead-letters?limit=100');
       if (letters.length === 0) return;
       for (const { id } of letters) await this.world.request('POST', `/admin/v1/dead-letters/${id}/retry`);

@@ -15,7 +15,7 @@ const pollMs = 10;
 /** Looks until `look` finds something (not undefined, not false), and returns it. Throws when it has not for `boundMs`. */
 export async function until<T>(what: string, look: () => Promise<T> | T, boundMs = 60_000): Promise<Exclude<T, undefined | false>> {
   const giveUpAt = Date.now() + boundMs;
-  for (;;) {
+  while (true) {
     const found = await look();
     if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;
     if (Date.now() > giveUpAt) throw new Error(`${what}: not within ${boundMs} ms`);
