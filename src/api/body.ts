@@ -85,7 +85,8 @@ export function bodyReader(maxBytes: number, deferred?: string): (context: Koa.C
     const { headers } = req;
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
     if (isPlain(req, maxBytes)) {
-      request.body = request.rawBody = decode(await readPlain(req));
+      request.rawBody = decode(await readPlain(req));
+      request.body = request.rawBody;
     } else {
       headers['content-type'] = 'text/plain';
       // Names of codings have no letter case (RFC 9110, section 8.4.1).

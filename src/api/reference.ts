@@ -108,7 +108,8 @@ export function docsRoutes(router: Router, routes: RoutesOfApis): void {
   for (const file of files) {
     let content: Promise<Buffer> | undefined;
     router.get(`/docs/${file}`, async (context) => {
-      const identity = await (content ??= readFile(require.resolve(`swagger-ui-dist/${file}`)));
+      content ??= readFile(require.resolve(`swagger-ui-dist/${file}`));
+      const identity = await content;
       context.set({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': policy });
       sendFile(context, { name: file, etag: `${pageVersion}-${file}`, contents: { identity } });
     });
@@ -257,7 +258,7 @@ const open: ZodOpenApiOverride = (context) => {
 export function referenceOf(api: Api, routes: readonly Route[], { closed = false } = {}): oas31.OpenAPIObject {
   const { title, description, bases } = apis[api];
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route);
+  for (const route of routes) paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route) };
   return createDocument(
     {
       openapi: '3.1.1',

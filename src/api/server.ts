@@ -128,7 +128,10 @@ function limitPipelines(handle: Handler): Handler {
   return (request, response) => {
     const { socket } = request;
     let pipeline = pipelines.get(socket);
-    if (!pipeline) pipelines.set(socket, (pipeline = new Pipeline(socket, handle)));
+    if (!pipeline) {
+      pipeline = new Pipeline(socket, handle);
+      pipelines.set(socket, pipeline);
+    }
     pipeline.take({ request, response });
   };
 }

@@ -127,7 +127,8 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
         purpose,
         isGivenUp: found === 'ahead',
         onProgress: (done, all) => {
-          onProgress((count = done), all);
+          count = done;
+          onProgress(done, all);
         },
       }),
     );

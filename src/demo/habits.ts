@@ -47,9 +47,7 @@ interface Habit extends LearnerKind {
 }
 
 function drawHabit(random: Random): Habit {
-  let drawn = random.next();
-  const kind = learnerKinds.find(({ share }) => (drawn -= share) < 0) ?? learnerKinds[0];
-  return { ...kind, device: random.pick(devices), first: random.below(usualMinutes.length) };
+  return { ...random.pickByShare(learnerKinds), device: random.pick(devices), first: random.below(usualMinutes.length) };
 }
 
 /** A moment of a person's local day, in ms since 1970. */

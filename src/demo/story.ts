@@ -64,9 +64,7 @@ const endHourMs = 21 * hourMs;
 const randomOf = (seed: number, no: number): Random => new Random((Math.imul(seed, 0x9e3779b1) + Math.imul(no + 1, 0x85ebca6b)) >>> 0);
 
 function firstDayOf(random: Random, start: number): number {
-  let drawn = random.next();
-  const cohort = cohorts.find(({ share }) => (drawn -= share) < 0) ?? cohorts[0];
-  return start + cohort.day + random.below(cohortSpreadDays);
+  return start + random.pickByShare(cohorts).day + random.below(cohortSpreadDays);
 }
 
 class Script {

@@ -62,7 +62,8 @@ export class ActiveConfigs {
         this.waiting.delete(tenant);
         return this.begin(tenant);
       };
-      this.waiting.set(tenant, (waiting = loading.then(begin, begin)));
+      waiting = loading.then(begin, begin);
+      this.waiting.set(tenant, waiting);
     }
     return waiting;
   }

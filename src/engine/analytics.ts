@@ -101,7 +101,9 @@ export async function readAnalyticsDays(stores: AnalyticsStores, tenant: number,
   const series = new Series(span, await stores.analytics.counts(tenant, counted, span));
   const days = datesOf(span);
   const events = days.map(() => 0);
-  for (const { no } of metrics) series.of('events', no).forEach((count, i) => (events[i] = (events[i] ?? 0) + count));
+  for (const { no } of metrics) {
+    for (const [i, count] of series.of('events', no).entries()) events[i] = (events[i] ?? 0) + count;
+  }
   return {
     from: dayToDate(span.first),
     until: dayToDate(span.last),

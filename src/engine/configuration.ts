@@ -101,7 +101,9 @@ export class ConfigEditor {
       () => undefined,
     );
     this.running.set(tenant, settled);
-    void settled.then(() => this.running.get(tenant) === settled && this.running.delete(tenant));
+    void settled.then(() => {
+      if (this.running.get(tenant) === settled) this.running.delete(tenant);
+    });
     return editing;
   }
 

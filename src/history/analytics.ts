@@ -49,8 +49,13 @@ export class AnalyticsReader {
   async sums(tenant: number, { kind, object }: Counted, { first, last }: DaySpan): Promise<number[]> {
     const rows = await this.rows<{ day: number; count: number }>(sumsQuery, [tenant, kind, object, first, last]);
     const added = new Map(rows.map(({ day, count }) => [day, count]));
+    const sums: number[] = [];
     let sum = added.get(first - 1) ?? 0;
-    return Array.from({ length: last - first + 1 }, (_, i) => (sum += added.get(first + i) ?? 0));
+    for (let day = first; day <= last; day += 1) {
+      sum += added.get(day) ?? 0;
+      sums.push(sum);
+    }
+    return sums;
   }
 
   /** How many users have a current streak of each length. */

@@ -68,7 +68,10 @@ let yearOfLastDay = 1970;
 
 /** The year of a local day. Most days are that of the call before. */
 function yearOf(day: number): number {
-  if (day !== lastDay) [lastDay, yearOfLastDay] = [day, new Date(day * dayMs).getUTCFullYear()];
+  if (day !== lastDay) {
+    lastDay = day;
+    yearOfLastDay = new Date(day * dayMs).getUTCFullYear();
+  }
   return yearOfLastDay;
 }
 
@@ -83,7 +86,8 @@ function count({ years, backdated }: Summaries, days: Map<string, DayRow>, count
   if (counts) {
     counts.change = addDecimals(counts.change, change);
     counts.events += 1;
-    [counts.total, counts.rev] = [total, rev];
+    counts.total = total;
+    counts.rev = rev;
   } else days.set(dayKey, { user, object, day, total, change, events: 1, rev });
   const year = yearOf(day);
   const yearKey = `${object}:${year}:${user}`;

@@ -19,12 +19,14 @@ function nextMonth(month: string): string {
 export function monthsOf(moments: Iterable<number>): Set<string> {
   const months = new Set<string>();
   // Most times are in the same month as the one before.
-  let [first, end] = [0, 0];
+  let first = 0;
+  let end = 0;
   for (const moment of moments) {
     if (moment >= first && moment < end) continue;
     const month = monthOf(moment);
     months.add(month);
-    [first, end] = [Date.parse(month), Date.parse(nextMonth(month))];
+    first = Date.parse(month);
+    end = Date.parse(nextMonth(month));
   }
   return months;
 }

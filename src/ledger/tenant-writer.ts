@@ -286,7 +286,8 @@ export class TenantWriter {
       return published;
     });
     if (deliveries > 0) this.options.publisher?.wake();
-    return (this.current = { lease, lastId: newest, renewedAt: now });
+    this.current = { lease, lastId: newest, renewedAt: now };
+    return this.current;
   }
 
   /** Saves an entry as a dead letter; the offset passes it in the same transaction. */
@@ -302,7 +303,8 @@ export class TenantWriter {
     });
     this.consecutiveRefusals += 1;
     onDeadLetter(refusalOf(tenant, letter, error));
-    return (this.current = { lease, lastId: letter.id, renewedAt: now });
+    this.current = { lease, lastId: letter.id, renewedAt: now };
+    return this.current;
   }
 
   /**

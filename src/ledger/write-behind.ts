@@ -126,7 +126,8 @@ export class WriteBehind {
   wake(tenant: number): void {
     const work = this.working.get(tenant);
     if (work) {
-      work.wasWoken = work.isAwaited = true;
+      work.wasWoken = true;
+      work.isAwaited = true;
       work.hurry.abort();
     }
     if (work || this.state.mode === 'closed') return;
@@ -153,7 +154,8 @@ export class WriteBehind {
 
   /** Commits the current entries for at most `drainMs` and releases the leases. Entries added from now on are left to the next worker. */
   stop(drainMs: number): Promise<void> {
-    return (this.stopped ??= this.drainAndClose(drainMs));
+    this.stopped ??= this.drainAndClose(drainMs);
+    return this.stopped;
   }
 
   private async drainAndClose(drainMs: number): Promise<void> {

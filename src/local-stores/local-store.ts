@@ -77,7 +77,11 @@ export async function shareServer(folder: string, log: (line: string) => void, o
       });
       return true;
     };
-    return { url: server.url, pid: server.pid, adopted: server.adopted, revive, stop: () => (stopped ??= stop()) };
+    const stopOnce = (): Promise<void> => {
+      stopped ??= stop();
+      return stopped;
+    };
+    return { url: server.url, pid: server.pid, adopted: server.adopted, revive, stop: stopOnce };
   });
 }
 

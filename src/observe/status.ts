@@ -112,7 +112,8 @@ async function refusedCall(redis: RedisConnection, prefix: string): Promise<stri
   const key = partitionPrefix(prefix, defaultTenant) + keyNames.meta;
   const args = orderArguments('clock', { context, to: '' });
   try {
-    await callFunction(redis, (clockFunction ??= bundleLibrary().functionName('clock')), key, args);
+    clockFunction ??= bundleLibrary().functionName('clock');
+    await callFunction(redis, clockFunction, key, args);
     return undefined;
   } catch (error) {
     // A Redis that no service of this version has used lacks the function.

@@ -71,7 +71,8 @@ const uuidStarts = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 const digits = new Int8Array(maxAscii + 1).fill(-1);
 for (let digit = 0; digit < 16; digit += 1) {
   const character = digit.toString(16);
-  digits[character.charCodeAt(0)] = digits[character.toUpperCase().charCodeAt(0)] = digit;
+  digits[character.charCodeAt(0)] = digit;
+  digits[character.toUpperCase().charCodeAt(0)] = digit;
 }
 
 const digitOf = (text: string, at: number): number => digits[text.charCodeAt(at)] ?? -1;

@@ -48,7 +48,10 @@ export class PreparedJson {
   /** `PreparedJson` of a configuration, which lives as long as the configuration. */
   static of(config: ActiveConfig): PreparedJson {
     let prepared = PreparedJson.ofConfig.get(config);
-    if (!prepared) PreparedJson.ofConfig.set(config, (prepared = new PreparedJson(config)));
+    if (!prepared) {
+      prepared = new PreparedJson(config);
+      PreparedJson.ofConfig.set(config, prepared);
+    }
     return prepared;
   }
 

@@ -15,6 +15,13 @@ const shortText = 40;
 const bytesPerChar = 3;
 const lastAscii = 0x7f;
 
+/** The size of an unsigned integer in MessagePack: 2^step bytes. */
+function sizeStep(value: number): number {
+  if (value <= 0xff) return 0;
+  if (value <= 0xffff) return 1;
+  return value <= 0xffff_ffff ? 2 : 3;
+}
+
 /** Lua passes at most 8,000 values to a function. Even, so that a field stays with its value, and a score with its member. */
 const valuesInCommand = 1_000;
 
@@ -40,14 +47,17 @@ export class CommandWriter {
 
   /** Removes all commands and keeps the buffer. */
   clear(): this {
-    [this.at, this.countAt] = [0, -1];
+    this.at = 0;
+    this.countAt = -1;
     return this;
   }
 
   /** Begins a command on a key, to which values can be added. Many values are split into several commands. */
   command(name: string, key: string): this {
     this.writeCount();
-    [this.name, this.key, this.count] = [name, key, 0];
+    this.name = name;
+    this.key = key;
+    this.count = 0;
     this.putText(name);
     this.putText(key);
     this.reserve(3);
@@ -73,7 +83,9 @@ export class CommandWriter {
 
   /** Adds the awards of a list (stored-awards.ts), each as a value in the function library's format. */
   addAwards(list: Buffer): this {
-    let [id, at, day] = [-1, 0, 0];
+    let id = -1;
+    let at = 0;
+    let day = 0;
     const award = new AwardReader(list);
     while (award.next()) {
       this.countValue();
@@ -82,7 +94,9 @@ export class CommandWriter {
       this.at += textHeadBytes;
       this.putAward(award, id >= 0 && award.at === at && award.day === day && award.hasIdAt(id));
       this.putLength(start, this.at - start - textHeadBytes);
-      ({ idAt: id, at, day } = award);
+      id = award.idAt;
+      at = award.at;
+      day = award.day;
     }
     return this;
   }
@@ -156,7 +170,7 @@ export class CommandWriter {
     }
     // The unsigned value; one more bit below 0.
     const least = value < 0 ? -2 * value - 1 : value;
-    const step = least <= 0xff ? 0 : least <= 0xffff ? 1 : least <= 0xffff_ffff ? 2 : 3;
+    const step = sizeStep(least);
     buffer[this.at] = (value < 0 ? 0xd0 : 0xcc) + step;
     if (step === 3) {
       // Two's complement in two halves.

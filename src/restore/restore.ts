@@ -200,7 +200,8 @@ async function restoreUsers(options: RestoreOptions, lock: RestoreLock, start: S
         await writeKeys(lock, partition, users, before);
       }
       start.cursor = users.at(-1)?.id ?? start.cursor;
-      const count = (start.users += users.length);
+      start.users += users.length;
+      const count = start.users;
       await writing.add(writeUsers(lock, partition, users, { before, count }).then(() => onProgress?.(count, total)));
     }
     await writing.drain();

@@ -209,7 +209,8 @@ export async function verifyTenant(options: VerifyOptions): Promise<Verified> {
       const { length } = ids;
       const comparison = compareUsers(options, ids).then((found) => {
         differences.push(...found);
-        onProgress?.((compared += length), total);
+        compared += length;
+        onProgress?.(compared, total);
       });
       await comparing.add(comparison);
     }

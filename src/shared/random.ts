@@ -28,4 +28,14 @@ export class Random {
   pick<T>(list: readonly [T, ...T[]]): T {
     return list[this.below(list.length)] ?? list[0];
   }
+
+  /** An item of a list, each as often as its share of all; the shares add up to 1. */
+  pickByShare<T extends { readonly share: number }>(list: readonly [T, ...T[]]): T {
+    let drawn = this.next();
+    for (const item of list) {
+      drawn -= item.share;
+      if (drawn < 0) return item;
+    }
+    return list[0];
+  }
 }

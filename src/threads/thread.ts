@@ -65,7 +65,8 @@ export class Thread<T extends Tasks> {
   }
 
   private async send(order: Order): Promise<Reply> {
-    const worker = await (this.worker ??= this.start());
+    this.worker ??= this.start();
+    const worker = await this.worker;
     const begun = performance.now();
     worker.ref();
     worker.postMessage(order);

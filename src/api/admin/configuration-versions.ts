@@ -74,7 +74,10 @@ export const configurationVersionRoutes: readonly Route[] = [
       '`x-variants` the fields that an object has by the value of one of them, `x-permanent` those that it keeps while it is active. ' +
       'Rules between objects are not in it: `POST /configuration/dry-run` checks them.',
     responses: { 200: z.record(z.string(), z.unknown()) },
-    handle: () => Promise.resolve({ status: 200, body: (schema ??= new JsonText(JSON.stringify(configFileJsonSchema()))) }),
+    handle: () => {
+      schema ??= new JsonText(JSON.stringify(configFileJsonSchema()));
+      return Promise.resolve({ status: 200, body: schema });
+    },
   }),
   defineRoute({
     method: 'get',

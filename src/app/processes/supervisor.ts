@@ -86,7 +86,8 @@ export class Supervisor {
 
   /** Prepares the start and returns once all processes serve. Throws an OperatorError, after everything has stopped again, when one does not start. */
   start(): Promise<Started> {
-    return (this.starting ??= this.startAll());
+    this.starting ??= this.startAll();
+    return this.starting;
   }
 
   /** Replaces the processes one by one, each once its successor serves. A reload during another one follows it. */
@@ -104,7 +105,8 @@ export class Supervisor {
 
   /** Stops the API processes, which serve for another `delayMs` while not ready, then the worker, then the built-in stores. */
   stop(delayMs: number): Promise<void> {
-    return (this.stopped ??= this.stopAll(delayMs));
+    this.stopped ??= this.stopAll(delayMs);
+    return this.stopped;
   }
 
   /** Kills all processes, and stops the built-in stores. Nothing is lost: the ledger waits in Redis. */
@@ -186,7 +188,8 @@ export class Supervisor {
 
   /** Starts the process of a slot. */
   private fill(slot: Slot): ManagedProcess {
-    return (slot.process = this.launch(slot));
+    slot.process = this.launch(slot);
+    return slot.process;
   }
 
   private launch(slot: Slot): ManagedProcess {

@@ -109,7 +109,12 @@ function mostAtOnce(boosts: readonly PointsBoost[]): number {
   const changes = boosts.flatMap(({ start, end }) => [[start, 1] as const, ...(end === null ? [] : [[end, -1] as const])]);
   changes.sort(([dayA, a], [dayB, b]) => (dayA < dayB ? -1 : dayA > dayB ? 1 : b - a));
   let active = 0;
-  return changes.reduce((most, [, change]) => Math.max(most, (active += change)), 0);
+  let most = 0;
+  for (const [, change] of changes) {
+    active += change;
+    most = Math.max(most, active);
+  }
+  return most;
 }
 
 /** Groups objects by a key. */
