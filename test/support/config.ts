@@ -12,7 +12,10 @@ export const friday = '2026-11-27T08:00:00.000Z';
 /** Ids that are counted: `id-1`, `id-2`. */
 export function idsFrom1(): () => string {
   let ids = 0;
-  return () => `id-${(ids += 1)}`;
+  return () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
 }
 const newIds = idsFrom1();
 

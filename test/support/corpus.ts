@@ -170,7 +170,10 @@ export class Player {
     let reply = await this.send(line);
     if (line.until !== undefined) {
       const text = line.until;
-      await until(`${line.path} has ${text}`, async () => (reply = await this.send(line)).body.includes(text));
+      await until(`${line.path} has ${text}`, async () => {
+        reply = await this.send(line);
+        return reply.body.includes(text);
+      });
     }
     const path = this.filled(line.path);
     const isJson = reply.headers.some((header) => /^content-type: application\/json/i.test(header));

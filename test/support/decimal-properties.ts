@@ -123,13 +123,19 @@ export function describeDecimal(numRuns: number): void {
     /** The total after each of some values: of the function library, and of the processes. */
     async function totals(values: readonly number[]): Promise<{ library: number[]; processes: number[] }> {
       let total = 0;
-      const processes = values.map((value) => (total = addDecimals(total, value)));
+      const processes = values.map((value) => {
+        total = addDecimals(total, value);
+        return total;
+      });
       return { library: (await decimal.call('totals', values)).split(' ').map(Number), processes };
     }
     /** The same, rounded once after each addition. */
     function exactTotals(values: readonly number[]): number[] {
       let total = zero;
-      return values.map((value) => numberOf((total = sum(total, decimalOf(value)))));
+      return values.map((value) => {
+        total = sum(total, decimalOf(value));
+        return numberOf(total);
+      });
     }
     /** Values, and how large they may be for their total to be one that is kept. */
     const maxValues = 20;

@@ -61,7 +61,8 @@ class OnceHistory extends HistoryReader {
     if (this.committed.get(tenant) === ledgerId) return;
     const giveUpAt = Date.now() + drainMs;
     const isPatient = (error: unknown): boolean => error instanceof LaurelError && error.code === 'not_ready' && Date.now() < giveUpAt;
-    for (let isStored = false; !isStored;) {
+    let isStored = false;
+    while (!isStored) {
       isStored = await super.waitFor(tenant, ledgerId).then(
         () => true,
         (error: unknown) => {

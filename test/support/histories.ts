@@ -27,7 +27,8 @@ export async function playHistories<T>({ name, arbitrary, play, histories, seed,
   let played = 0;
   const property = fc.asyncProperty(arbitrary, async (history) => {
     await play(history);
-    report((played += 1));
+    played += 1;
+    report(played);
   });
   const errorOf = async (history: T): Promise<string | undefined> =>
     play(history).then(

@@ -88,7 +88,8 @@ export class OwnRedis {
   }
 
   async startAgain(): Promise<void> {
-    ({ store: this.store } = await startServer(this.folder, this.durable, this.url));
+    const { store } = await startServer(this.folder, this.durable, this.url);
+    this.store = store;
   }
 
   /** It stays connected and answers nothing, until `thaw`. */

@@ -192,7 +192,8 @@ let accountKeys: ReturnType<typeof newAccountKeys> | undefined;
 const newAccountKeys = () => generateKeyPairSync('rsa', { modulusLength: 2048 });
 
 export async function startFcm(): Promise<FcmStandIn> {
-  const { privateKey, publicKey } = (accountKeys ??= newAccountKeys());
+  accountKeys ??= newAccountKeys();
+  const { privateKey, publicKey } = accountKeys;
   const pushes: ReceivedPush[] = [];
   const failures: Failure[] = [];
   const errors = new Map<string, Answer>();

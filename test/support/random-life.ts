@@ -153,7 +153,8 @@ export class Life {
     await this.noteCompletions(user);
     const { status } = await this.world.request('DELETE', `/admin/v1/users/${user}`);
     expect(status).to.be.oneOf([200, 404]);
-    await renameRecorded(this.world.pool, user, `${user}, ${(this.deletions += 1)}`);
+    this.deletions += 1;
+    await renameRecorded(this.world.pool, user, `${user}, ${this.deletions}`);
     this.zoneOf.delete(user);
   }
 

@@ -7,7 +7,11 @@ import { RunStores } from './stores.js';
 
 let stores: RunStores | undefined;
 let stopping: Promise<void> | undefined;
-const stop = (): Promise<void> => (stopping ??= stores?.stop() ?? Promise.resolve());
+
+function stop(): Promise<void> {
+  stopping ??= stores?.stop() ?? Promise.resolve();
+  return stopping;
+}
 
 let isInterrupted = false;
 

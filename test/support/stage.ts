@@ -26,7 +26,11 @@ export async function until<T>(what: string, look: () => Promise<T> | T, boundMs
 /** Waits until a world's service says that it is ready. */
 export async function untilReady(world: World): Promise<void> {
   let answer: Reply | undefined;
-  await until('ready', async () => (answer = await world.get('/health/ready')).status === 200).catch((error: unknown) => {
+  const isReady = async (): Promise<boolean> => {
+    answer = await world.get('/health/ready');
+    return answer.status === 200;
+  };
+  await until('ready', isReady).catch((error: unknown) => {
     throw new Error(`the service does not get ready: ${JSON.stringify(answer?.body)}`, { cause: error });
   });
 }
@@ -71,7 +75,8 @@ let files = 0;
 
 /** A file of its own for a configuration, which is an object (JSON is YAML) or the text of a file. */
 export async function configFile(config: object | string): Promise<string> {
-  const file = join((await stores()).folder, `config-${process.pid}_${(files += 1)}.yaml`);
+  files += 1;
+  const file = join((await stores()).folder, `config-${process.pid}_${files}.yaml`);
   await writeFile(file, typeof config === 'string' ? config : JSON.stringify(config, null, 1));
   return file;
 }
@@ -85,7 +90,8 @@ function emptyDatabase(url: string): TestDatabase {
 export async function setStage({ env = {}, redisUrl, databaseUrl, drainMs = 60_000 }: StageOptions = {}): Promise<Stage> {
   const database = databaseUrl === undefined ? await freshDatabase() : emptyDatabase(databaseUrl);
   const url = redisUrl ?? (await stores()).redisUrl;
-  let prefix = `s${process.pid}_${(stages += 1)}`;
+  stages += 1;
+  let prefix = `s${process.pid}_${stages}`;
   const redis = new Redis(url);
   redis.on('error', () => undefined);
   const partition = (): string => partitionPrefix(prefix, tenant);

@@ -130,7 +130,10 @@ export class SteadyTraffic {
       try {
         const again = own.chance(replayChance) ? this.recent[own.below(this.recent.length)] : undefined;
         if (again) await this.replay(client, ...again);
-        else await this.sendNew(client, draw(new Random(seed + (this.next += 1)), this.next, 1));
+        else {
+          this.next += 1;
+          await this.sendNew(client, draw(new Random(seed + this.next), this.next, 1));
+        }
       } finally {
         this.busy -= 1;
       }
@@ -146,7 +149,8 @@ export class SteadyTraffic {
       this.tally.found += 1;
     }
     this.acknowledged.set(one.key!, { drawn: one, eventId, said: isFirst ? said(answer) : undefined });
-    this.recent[(this.lastRecent += 1) % remembered] = [one, eventId];
+    this.lastRecent += 1;
+    this.recent[this.lastRecent % remembered] = [one, eventId];
   }
 
   /** A replay of an acknowledged event returns its id, however old it is. */

@@ -96,7 +96,8 @@ export class RunStores {
   async of(worker: string): Promise<Stores> {
     const redis = this.#redis.get(worker) ?? this.#startRedis(worker);
     this.#redis.set(worker, redis);
-    const [{ url: redisUrl }, { url: postgresUrl }] = await Promise.all([redis, (this.#postgres ??= this.#startPostgres())]);
+    this.#postgres ??= this.#startPostgres();
+    const [{ url: redisUrl }, { url: postgresUrl }] = await Promise.all([redis, this.#postgres]);
     return { folder: this.folder, redisUrl, postgresUrl, template };
   }
 
@@ -153,14 +154,18 @@ let mine: Promise<Stores> | undefined;
 
 async function obtain(): Promise<Stores> {
   const address = process.env[addressVariable];
-  if (address === undefined) return (await (own ??= RunStores.open())).of('');
+  if (address === undefined) {
+    own ??= RunStores.open();
+    return (await own).of('');
+  }
   const response = await fetch(`${address}/${process.env['MOCHA_WORKER_ID'] ?? ''}`);
   if (!response.ok) throw new Error(`the stores of the run did not start: ${await response.text()}`);
   return (await response.json()) as Stores;
 }
 
 export function stores(): Promise<Stores> {
-  return (mine ??= obtain());
+  mine ??= obtain();
+  return mine;
 }
 
 /** Stops what `stores` has started in a program that is no mocha run. */

@@ -76,7 +76,10 @@ export class TrafficModel extends Model {
   /** Plays the next event of the ledger. */
   track({ metric, user, value, attributes, device }: Drawn, at: Date): Said {
     const quarter = Math.floor(at.getTime() / quarterMs);
-    if (quarter > this.quarter) this.setNow((this.quarter = quarter) * quarterMs);
+    if (quarter > this.quarter) {
+      this.quarter = quarter;
+      this.setNow(quarter * quarterMs);
+    }
     const tz = zoneOf(user);
     const request = {
       metricKey: metric,

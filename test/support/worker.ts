@@ -76,7 +76,10 @@ export function startWorker(
   return {
     writeBehind,
     said,
-    stop: () => (stopped ??= stop()),
+    stop: () => {
+      stopped ??= stop();
+      return stopped;
+    },
   };
 }
 

@@ -37,7 +37,10 @@ export const sampleConfig = fileURLToPath(new URL('../../examples/study-app.yaml
 
 let names = 0;
 /** A name that is unique in this run. */
-const uniqueName = (): string => `t${process.pid}_${(names += 1)}`;
+function uniqueName(): string {
+  names += 1;
+  return `t${process.pid}_${names}`;
+}
 
 export interface TestDatabase {
   readonly pool: pg.Pool;

@@ -205,7 +205,8 @@ function without(object: Plain, gone: ReadonlySet<string>): Plain | null {
 function archive(document: ConfigDocument, list: ListName, target: Plain, updated: string): ConfigDocument {
   const gone = new Set([target.id]);
   let next = replace(document, list, { ...target, archived: true, updated });
-  for (let size = 0; size < gone.size;) {
+  let size = 0;
+  while (size < gone.size) {
     size = gone.size;
     for (const each of ['triggers', 'boosts', 'achievements', 'leaderboards'] as const) {
       next = withLists(next, each, (objects) =>

@@ -78,14 +78,20 @@ export interface Move {
 
 export function stateOf(world: World, board: Leaderboard): BoardState {
   let state = world.boards.get(board.id);
-  if (!state) world.boards.set(board.id, (state = { runs: new Map(), isFilled: false }));
+  if (!state) {
+    state = { runs: new Map(), isFilled: false };
+    world.boards.set(board.id, state);
+  }
   return state;
 }
 
 function runOf(world: World, board: Leaderboard, span: Span): Run {
   const { runs } = stateOf(world, board);
   let run = runs.get(span.first);
-  if (!run) runs.set(span.first, (run = { first: span.first, entries: new Map(), history: new Map(), final: null }));
+  if (!run) {
+    run = { first: span.first, entries: new Map(), history: new Map(), final: null };
+    runs.set(span.first, run);
+  }
   return run;
 }
 
