@@ -361,11 +361,15 @@ local function resume(tx, all, before)
 end
 
 local function same_conditions(a, b)
-  local same = a.mode == b.mode and #a.metrics == #b.metrics
-  for i = 1, same and #a.metrics or 0 do
-    same = same and a.metrics[i].key == b.metrics[i].key and a.metrics[i].threshold == b.metrics[i].threshold
+  if a.mode ~= b.mode or #a.metrics ~= #b.metrics then
+    return false
   end
-  return same
+  for i = 1, #a.metrics do
+    if a.metrics[i].key ~= b.metrics[i].key or a.metrics[i].threshold ~= b.metrics[i].threshold then
+      return false
+    end
+  end
+  return true
 end
 
 -- The plan of the transaction has just replaced `before`, under which the user is settled up to now.
@@ -392,7 +396,10 @@ end
 -- The moment at which one of the streaks will next be touched by time alone; nil when nothing is to come.
 function streaks.due(tx)
   local all, due = streaks.of(tx), nil
-  for _, frequency in ipairs(all and frequencies or {}) do
+  if not all then
+    return nil
+  end
+  for _, frequency in ipairs(frequencies) do
     local at = base_of[frequency]
     if all[at + LENGTH] > 0 then
       local first = first_day(tx, all, frequency, all[at + LAST] + 2)
