@@ -39,12 +39,17 @@ export interface Story {
 }
 
 export const storyDays = 30;
+interface Cohort {
+  readonly share: number;
+  readonly day: number;
+}
+
 /** People of a cohort begin within some days of the same start, in days of the month. */
-const cohorts = [
+const cohorts: readonly [Cohort, ...Cohort[]] = [
   { share: 0.45, day: 0 },
   { share: 0.33, day: 9 },
   { share: 0.22, day: 19 },
-] as const;
+];
 const cohortSpreadDays = 4;
 const profileShare = 0.55;
 const freezeShare = 0.05;
