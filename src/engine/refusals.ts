@@ -16,8 +16,8 @@ export class Refusal extends LaurelError {
 export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
 
 /**
- * The refusal for an outcome of the function library. With `user`, its message names the user; a batch names the user beside it. Throws for an outcome
- * that the caller of the library should have handled, which is a bug.
+ * The refusal for an outcome of the function library. With `user`, its message names the user; a batch names the user beside it. Throws for
+ * an outcome that the caller of the library should have handled, which is a bug.
  */
 export function refusal(outcome: number, user?: string): Refusal {
   switch (outcome) {
