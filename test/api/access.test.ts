@@ -48,7 +48,7 @@ const ofAccount = [
 ];
 const unknownTenant = '00000000-0000-4000-8000-000000000000';
 
-describe('Who may call', () => {
+describe('Access control', () => {
   let world: World;
   let tenant: string;
   let defaultId: string;
@@ -100,7 +100,7 @@ describe('Who may call', () => {
   }
 
   for (const { base, api, route } of every) {
-    it(`${route.method.toUpperCase()} ${base}${route.path}`, async () => {
+    it(`allows exactly the callers that ${route.method.toUpperCase()} ${base}${route.path} names`, async () => {
       for (const caller of callers) {
         const reply = await call(caller, base, route);
         expect(verdict(reply), `${caller}: ${reply.status} ${JSON.stringify(reply.body)}`).to.equal(expected(caller, api, route));
@@ -120,7 +120,7 @@ describe('Who may call', () => {
     });
   }
 
-  it('lets in an application key of another tenant with that one’s Tenant-ID', async () => {
+  it('accepts an application key of another tenant with that tenant’s Tenant-ID', async () => {
     const key = keys.get('the key of another tenant')!;
     const own = { key, headers: { 'tenant-id': tenant } };
     expect((await world.request('PUT', '/v1/users/ana', { ...own, body: { name: 'Ana' } })).status).to.equal(200);
@@ -143,7 +143,7 @@ describe('Who may call', () => {
     ]);
   });
 
-  it('says what to do', async () => {
+  it('tells a refused caller what to do', async () => {
     const said = async (caller: Caller, path: string): Promise<string> =>
       errorOf(await world.request('GET', path, { key: keys.get(caller)! }));
     expect(await said('the key of another user', '/v1/users/ana')).to.equal(
@@ -161,13 +161,13 @@ describe('Who may call', () => {
     );
   });
 
-  it('closes the account to admin keys that are bound to a tenant, and a route that does not say what it is about', () => {
+  it('closes the account, and routes without a declared scope, to admin keys that are bound to a tenant', () => {
     const closed = every.filter(({ api, route }) => !isOpenToBound(api, route)).map(({ route }) => `${route.method} ${route.path}`);
     expect(closed.sort()).to.deep.equal([...ofAccount].sort());
     expect([isOpenToBound('admin', {}), isOpenToBound('application', {})]).to.deep.equal([false, true]);
   });
 
-  it('works for its own tenant with a bound admin key, named or not, and sees and changes nothing of others', async () => {
+  it('lets a bound admin key work for its own tenant, named or not, and see and change nothing of others', async () => {
     const key = keys.get('an admin key bound to a tenant')!;
     const as = (method: string, path: string, body?: unknown, headers = {}): Promise<Reply> =>
       world.request(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
@@ -181,7 +181,7 @@ describe('Who may call', () => {
     expect(itemsOf(await world.get('/admin/v1/metrics')).map(({ name }) => name)).to.deep.equal(['K']);
   });
 
-  it('is closed to application keys where a route does not say it, and always in the Admin API', () => {
+  it('refuses application keys on routes that do not allow them, and always in the Admin API', () => {
     expect([isOpen('application', {}), isOpen('application', { access: 'admin' }), isOpen('admin', { access: 'anyone' })]).to.deep.equal([
       false,
       false,
@@ -191,6 +191,6 @@ describe('Who may call', () => {
 
   // Each of these is closed to application keys until it says what it is.
   for (const { method, path } of applicationRoutes.filter(({ access }) => access === undefined)) {
-    it(`is still to be said of ${method.toUpperCase()} ${path}`);
+    it(`has a row for ${method.toUpperCase()} ${path}`);
   }
 });

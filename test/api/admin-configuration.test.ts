@@ -14,7 +14,7 @@ interface Batch {
 }
 type Item = Readonly<Record<string, unknown>> & { readonly id: string };
 
-describe('The Admin API configures', () => {
+describe('The Admin API for', () => {
   let host: World;
   before(async () => {
     host = await startHost();
@@ -62,7 +62,7 @@ describe('The Admin API configures', () => {
       });
       after(() => world.stop());
 
-      it('creates, lists and gets them as they were sent', async () => {
+      it('creates, lists and returns objects as they were sent', async () => {
         const before = await list();
         const wanted = row.create(ids);
         const { created, issues } = await create(wanted.map(([sent]) => sent));
@@ -104,7 +104,7 @@ describe('The Admin API configures', () => {
         }
       });
 
-      it('does what it can of a batch, and tells the rest by index', async () => {
+      it('applies the valid items of a batch, and reports the others by index', async () => {
         const bad = row.issues(ids);
         const [good] = row
           .create(ids)
@@ -151,7 +151,7 @@ describe('The Admin API configures', () => {
       }
 
       if (row.path.includes('{system}')) {
-        it('is a 404 for a points system that there is not', async () => {
+        it('returns 404 for an unknown points system', async () => {
           const there = path;
           path = row.path.replace('{system}', nobody);
           const statuses: number[] = [];

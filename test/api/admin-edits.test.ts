@@ -155,7 +155,7 @@ describe('A change through the Admin API', () => {
     expect(await versions()).to.equal(before + 35);
   });
 
-  it('goes with files: ids stay, keys lead to the same object, and what is deleted comes back with its key', async () => {
+  it('works together with files: ids stay, keys lead to the same object, and what is deleted comes back with its key', async () => {
     const metric = await idOf('/metrics', 'cards');
     const [system = ''] = await create('/points', { name: 'XP', key: 'xp', triggers: [triggerBy(metric, 10)] });
     const [made] = await list(`/points/${system}/triggers`);
@@ -245,7 +245,7 @@ describe('A change through the Admin API', () => {
     expect(await create('/achievements', { name: 'Welcome', key: 'welcome', trigger: 'api' })).not.to.include(id);
   });
 
-  it('tells of each id of a deletion that is none of an achievement', async () => {
+  it('reports each id of a deletion that is not an achievement’s', async () => {
     const [id = ''] = await create('/achievements', { name: 'Welcome', trigger: 'api' });
     const { deleted, issues } = await send('DELETE', `/achievements?ids=welcome,${id}`);
     expect(deleted).to.deep.equal([{ id }]);

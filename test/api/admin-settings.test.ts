@@ -52,7 +52,7 @@ describe('The Admin API', () => {
     freezes: { initial: 0, maximum: 0, earnInterval: 0, earnAmount: 0 },
   };
 
-  it('has settings, of which a change touches what it names', async () => {
+  it('changes only the settings that a request sends', async () => {
     expect(ownOf(await read(world, `${base}/settings`))).to.deep.equal(settings);
     const changes = [
       { controlRatio: 0.25 },
@@ -78,7 +78,7 @@ describe('The Admin API', () => {
     bodyOf(await patch('/settings', settings), 200);
   });
 
-  it('has streak settings, of which a change touches what it names', async () => {
+  it('changes only the streak settings that a request sends', async () => {
     expect(await read(world, `${base}/streak-settings`)).to.deep.equal(streaks);
     const conditions = [{ metricId: metric, threshold: 1.5 }];
     expect(bodyOf(await patch('/streak-settings', { enabled: true, metrics: conditions }), 200)).to.deep.equal({
@@ -122,7 +122,7 @@ describe('The Admin API', () => {
     achievementGroupMinutes: 10,
   };
 
-  it('has settings of messages, of which a change touches what it names', async () => {
+  it('changes only the message settings that a request sends', async () => {
     const [language] = bodyOf<{ created: { id: string }[] }>(
       await world.request('POST', `${base}/attributes`, { body: [{ name: 'Language', key: 'language', type: 'user' }] }),
       201,
@@ -396,7 +396,7 @@ describe('GET /configuration/file', () => {
     return response.text();
   };
 
-  it('is a file that makes the same configuration anywhere', async () => {
+  it('returns a file that recreates the configuration anywhere', async () => {
     const world = await startWorld();
     const metrics = await read<{ id: string }[]>(world, `${base}/metrics`);
     const [metric] = metrics;

@@ -27,7 +27,7 @@ describe('The list of users', () => {
   const list = (query: string): Promise<Profile[]> => read<Profile[]>(world, `/admin/v1/users${query}`);
   const ids = async (query: string): Promise<string[]> => (await list(query)).map(({ id }) => id);
 
-  it('goes by id, byte by byte, in pages', async () => {
+  it('is sorted by id, byte by byte, and paged', async () => {
     const all = ['Ben', 'ana', 'cy%_\\', 'cz', 'user-10', 'user-9', 'w-1', 'w-2', 'w-3', 'é'];
     expect(await ids('')).to.deep.equal(all);
     expect(await ids('?limit=3')).to.deep.equal(all.slice(0, 3));
@@ -35,7 +35,7 @@ describe('The list of users', () => {
     expect(await ids('?skip=10')).to.deep.equal([]);
   });
 
-  it('shows each as the user is read', async () => {
+  it('shows each user as a read of the user does', async () => {
     for (const user of await list('')) {
       expect(user).to.deep.equal(await readProfile(world, user.id));
       expect(user).to.deep.equal(await read(world, `/admin/v1/users/${encodeURIComponent(user.id)}`));
@@ -85,21 +85,21 @@ describe('The list of users', () => {
     });
   }
 
-  it('pages what is found', async () => {
+  it('pages the users that a search finds', async () => {
     expect(await ids('?search=user&limit=1')).to.deep.equal(['user-10']);
     expect(await ids('?search=user&limit=1&skip=1')).to.deep.equal(['user-9']);
     expect(await ids('?search=user&limit=2&skip=1')).to.deep.equal(['user-9']);
     expect(await ids('?search=user&skip=5000')).to.deep.equal([]);
   });
 
-  it('knows at once who has come', async () => {
+  it('contains a new user at once', async () => {
     for (let i = 0; i < 20; i += 1) {
       await world.event('m', { user: { id: `now-${i}`, name: `Now${i}` }, value: 1 });
       expect(await ids(`?search=now-${i}`)).to.deep.equal([`now-${i}`]);
     }
   });
 
-  it('refuses what is not a page or a search', async () => {
+  it('refuses invalid pages and searches', async () => {
     const queries = [
       'limit=0',
       'limit=101',

@@ -47,7 +47,7 @@ describe('Analytics', () => {
   tenantForEachTest({ config: configText(config), now: '2040-03-01T20:00:00Z' }, (tenant) => (world = tenant));
 
   describe('by day', () => {
-    it('count each user on the day of the calendar of the user, and have it as soon as the event is answered', async () => {
+    it('count each user on the day of the user’s calendar, and are complete as soon as the event is acknowledged', async () => {
       await track(world, 'cards', { user: { id: 'ana', tz: 'Asia/Tokyo' }, value: 7.5 });
       await track(world, 'cards', { user: { id: 'ana' }, value: 5 });
       await track(world, 'cards', { user: { id: 'bo', tz: 'UTC' }, value: -1 });
@@ -156,7 +156,7 @@ describe('Analytics', () => {
       expect(achievements.find(({ key }) => key === 'five')?.completions).to.deep.equal([0, 0, 0, 0, 1]);
     });
 
-    it('are a 404 for an unknown one', async () => {
+    it('return 404 for an unknown one', async () => {
       const id = '00000000-0000-4000-8000-000000000000';
       const reply = await world.get(`${path}/achievements/${id}`);
       expect([reply.status, reply.body]).to.deep.equal([404, { error: `There is no achievement with the id ${id}.` }]);
@@ -239,7 +239,7 @@ describe('Analytics', () => {
       expect(linesOf(await readSystem('xp'))).to.deep.equal(['zero 0: 1', 'one 2: 1', 'two 4: 0']);
     });
 
-    it('are a 404 for a points system that is unknown or archived', async () => {
+    it('return 404 for a points system that is unknown or archived', async () => {
       const id = await idOf(world, 'points', 'xp');
       await world.configure(replaced, { prune: true });
       for (const gone of [id, '00000000-0000-4000-8000-000000000000']) {
@@ -257,7 +257,7 @@ describe('Analytics of a tenant', () => {
   });
   after(() => world.stop());
 
-  it('are a 503 while Postgres lacks what has happened', async () => {
+  it('return 503 while Postgres lacks what has happened', async () => {
     await track(world, 'cards', { user: 'ana', value: 1 });
     expect((await world.get(`${path}/days`)).status).to.equal(503);
   });

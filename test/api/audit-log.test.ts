@@ -93,7 +93,7 @@ describe('The audit log', () => {
     expect([userKey?.userId, tenant?.tenantId]).to.deep.equal(['ana', null]);
   });
 
-  it('has no secret of a key or a webhook', async () => {
+  it('contains no secrets of keys or webhooks', async () => {
     const entries = await added(async () => {
       const made = await create('/admin-api-keys', { name: '' });
       await admin('POST', '/admin-api-keys/rotate', [{ id: made.id }]);
@@ -212,7 +212,7 @@ describe('The audit log', () => {
     expect(await list('?user=ghost')).to.deep.equal([]);
   });
 
-  it('that can’t be written is in the log of the service, and the change stands', async () => {
+  it('writes an entry that can’t be stored to the log of the service, and the change stands', async () => {
     await world.pool.query("alter table audit_log add constraint broken check (summary not like '%broken%')");
     const reply = await admin('POST', '/metrics', [{ key: 'broken', name: 'Broken' }]);
     await world.pool.query('alter table audit_log drop constraint broken');

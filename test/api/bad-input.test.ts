@@ -296,7 +296,7 @@ const tables = {
   'HTTP with': bytes,
 };
 
-describe('Bad input gets its status and a sentence, and changes nothing:', () => {
+describe('Bad input', () => {
   let world: World;
   let untouched: string;
   before(async () => {
@@ -319,19 +319,19 @@ describe('Bad input gets its status and a sentence, and changes nothing:', () =>
   for (const [part, table] of Object.entries(tables)) {
     describe(part, () => {
       for (const [what, request, status, error] of table) {
-        it(`${what} (${status})`, () => expectRefusal(request, status, error));
+        it(`is refused with ${status}: ${what}`, () => expectRefusal(request, status, error));
       }
     });
   }
 
-  it('a body that ends too early (400)', async () => {
+  it('is refused with 400: a body that ends too early', async () => {
     const request = `${lines('POST /v1/users HTTP/1.1', 'Host: x', keyLine, 'Content-Length: 9')}{`;
     const reply = await sendBytes(world.address, request, { half: true });
     expect(reply).to.deep.include({ status: 400, body: { error: noHttp } });
     expect(await world.snapshot()).to.equal(untouched);
   });
 
-  it('the clock set backward (422)', () => {
+  it('is refused with 422: the clock set backward', () => {
     const request = { method: 'PUT', path: '/admin/v1/clock', body: JSON.stringify({ now: '2040-01-01T00:00:00Z' }) };
     return expectRefusal(request, 422, 'The test clock only moves forward: it is already at 2040-01-02T12:00:00.000Z.');
   });

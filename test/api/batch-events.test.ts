@@ -133,7 +133,7 @@ describe('A batch of events', () => {
     ['a value beyond 1e15', [event('ana', 2e15)], /^`0\.value` must be at most 1000000000000000\.$/],
     ['attributes that are a list', [event('ana', 1, { attributes: ['phone'] })], /^`0\.attributes` must be an object\.$/],
   ];
-  it('that is not well-formed is refused whole, and says where', async () => {
+  it('is refused as a whole if it is malformed, with the place of the error', async () => {
     await world.drain();
     const before = await world.snapshot();
     for (const [what, body, error] of wholes) {
@@ -149,31 +149,31 @@ describe('A batch of events', () => {
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
   });
 
-  it('of a thousand large events fits', async () => {
+  it('may hold a thousand large events', async () => {
     const events = Array.from({ length: 1_000 }, (_, i) =>
       event(`user-${i}-${'x'.repeat(200)}`, 1, { idempotencyKey: randomUUID() + 'y'.repeat(200), attributes: { device: 'd'.repeat(500) } }),
     );
     expect(await send(events)).to.deep.equal({ accepted: 1_000, issues: [] });
   });
 
-  describe('stays in order when something has to be done in between:', () => {
+  describe('stays in order', () => {
     const keyed = (start: string, count: number, more: (i: number) => object = () => ({})): object[] =>
       Array.from({ length: count }, (_, i) => event(`u${i % 3}`, 1, { idempotencyKey: `${start}${i}`, ...more(i) }));
     const keysOf = (start: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${start}${i}`);
 
-    it('zones that Redis lacks, all over the batch', async () => {
+    it('with zones that Redis lacks, all over the batch', async () => {
       const events = keyed('z', 1_000, (i) => (i % 7 === 3 ? { user: { id: `u${i % 3}`, tz: zones[i % zones.length] } } : {}));
       expect(await send(events)).to.deep.equal({ accepted: 1_000, issues: [] });
       expect(await counted('z')).to.deep.equal(keysOf('z', 1_000));
     });
 
-    it('the library, and with it what is open, is gone', async () => {
+    it('when the function library is lost, and with it the open configuration', async () => {
       await world.redis.function('FLUSH');
       expect(await send(keyed('f', 600))).to.deep.equal({ accepted: 600, issues: [] });
       expect(await counted('f')).to.deep.equal(keysOf('f', 600));
     });
 
-    it('a user who has not been settled for long', async () => {
+    it('with a user who was not settled for long', async () => {
       await send([event('u1', 1)]);
       const now = Date.parse('2040-01-02T12:00:00Z') + 100 * 86_400_000;
       await world.redis.set(world.partition + keyNames.clock, String(now));
@@ -183,7 +183,7 @@ describe('A batch of events', () => {
       expect((await readPoints(world, 'u1', 'p')).total).to.equal(2_400 + 1 + 100);
     });
 
-    it('the plan is gone, the configuration changes, the library is loaded anew, again and again', async () => {
+    it('when the compiled plan is lost, the configuration changes and the library is reloaded, again and again', async () => {
       const batches = 6;
       let isSending = true;
       const disturb = async (): Promise<void> => {
@@ -203,7 +203,7 @@ describe('A batch of events', () => {
       for (let n = 0; n < batches; n += 1) expect(await counted(`c${n}-`)).to.deep.equal(keysOf(`c${n}-`, 1_000));
     });
 
-    it('refuses a part whose predecessor has not run', async () => {
+    it('and refuses a chunk whose predecessor has not run', async () => {
       const context = await Context.start({ settings: world.settings, log: pino({ level: 'silent' }), print: () => undefined });
       try {
         const { engine } = context;

@@ -30,7 +30,7 @@ describe('A benchmark of a running service', () => {
     return rows.map(({ row }) => row);
   };
 
-  it('happens in a tenant with the configuration, of which nothing is left', async () => {
+  it('runs in a tenant of its own with the configuration, and leaves nothing', async () => {
     await measured(async ({ tenant = '', settle }) => {
       for (const user of users.slice(1)) expect((await send(tenant, user)).status).to.equal(201);
       await settle();

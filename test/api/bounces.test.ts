@@ -85,7 +85,7 @@ describe('Bounces and complaints', () => {
       ['a delivery changes nothing', () => ({ RecordType: 'Delivery', Recipient: ana }), nothing],
     ];
     for (const [what, webhook, then] of rows) {
-      it(`${what}, and a repeated webhook changes nothing more`, async () => {
+      it(`are handled once: ${what}, and a repeated webhook changes nothing more`, async () => {
         expect((await post(webhook())).status).to.equal(200);
         expect(await known()).to.deep.equal(then);
         await world.drain();
@@ -218,7 +218,7 @@ describe('Bounces and complaints', () => {
       ['JSON of another form changes nothing', () => ({ notificationType: 'Bounce', bounce: [] }), nothing],
     ];
     for (const [what, message, then] of rows) {
-      it(`${what}, and a repeated notification changes nothing more`, async () => {
+      it(`are handled once: ${what}, and a repeated notification changes nothing more`, async () => {
         expect((await post(notification(message()))).status).to.equal(200);
         expect(await known()).to.deep.equal(then);
         await world.drain();
@@ -331,7 +331,7 @@ describe('Bounces and complaints', () => {
     await bare.stop();
   });
 
-  describe('of other providers come by the Admin API', () => {
+  describe('of other providers are reported to the Admin API,', () => {
     const path = `/admin/v1/suppressions?email=${encodeURIComponent(ana)}`;
 
     it('which suppresses an address, shows it, and allows it again', async () => {

@@ -62,7 +62,7 @@ const causes: readonly Cause[] = [
   },
 ];
 
-describe('Why a service is not ready', () => {
+describe('The cause of an unready service', () => {
   const { log, lines } = logLines('info');
   let redis: PlainRedis;
   let world: World;
@@ -154,7 +154,7 @@ describe('Why a service is not ready', () => {
 });
 
 describe('A transaction that a full disk refuses', () => {
-  it('is trouble of the store, with the reply that says why', async () => {
+  it('is reported as a store problem, with the reply of Redis', async () => {
     const redis = await PlainRedis.start();
     try {
       await fillDisk(redis);

@@ -305,7 +305,7 @@ describe('Every method of the client library', () => {
   });
   after(() => world.stop());
 
-  it('stands in the table, once', () => {
+  it('has one row in the table', () => {
     expect(rows.map(([method]) => method).sort()).to.deep.equal(methodsOf(trophy).sort());
   });
 

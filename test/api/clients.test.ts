@@ -28,7 +28,7 @@ async function untilClosed(socket: Socket): Promise<string> {
   return text;
 }
 
-describe('A client is cut off', () => {
+describe('A client', () => {
   let server: HttpServer;
   const sockets: Socket[] = [];
   let handled: Promise<ServerResponse>;
@@ -54,7 +54,7 @@ describe('A client is cut off', () => {
     server = await startServer(handle, { host: '127.0.0.1', port: 0, variable: 'PORT' }, { ...patient, ...changed });
   };
 
-  it('who does not end the headers', async () => {
+  it('is disconnected when it does not end the headers', async () => {
     await serve({ requestHeadersMs: 50 });
     const socket = await connectTo();
     socket.write(post);
@@ -63,7 +63,7 @@ describe('A client is cut off', () => {
       .and.contain(tooLong);
   });
 
-  it('who does not end the body', async () => {
+  it('is disconnected when it does not end the body', async () => {
     await serve({ requestHeadersMs: 50, requestMs: 50 });
     const socket = await connectTo();
     socket.write(`${post}Content-Length: 10\r\n\r\n123`);
@@ -72,7 +72,7 @@ describe('A client is cut off', () => {
       .and.contain(tooLong);
   });
 
-  it('who does not read the answer', async () => {
+  it('is disconnected when it does not read the response', async () => {
     await serve({ connectionIdleMs: 100 });
     const socket = await connectTo();
     socket.pause().write(`${post}Content-Length: 1\r\n\r\n1`);
@@ -80,14 +80,14 @@ describe('A client is cut off', () => {
     expect((await untilClosed(socket.resume())).length).to.be.lessThan(longAnswer.length);
   });
 
-  it('who comes when there are as many as there may be', async () => {
+  it('is refused when the limit of connections is reached', async () => {
     await serve({ maxConnections: 1 });
     await connectTo();
     expect(await untilClosed(await connectTo())).to.equal('');
   });
 });
 
-describe('Every answer', () => {
+describe('Every response', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config: configText({ metrics: [{ key: 'm', name: 'M' }] }) });
@@ -96,13 +96,13 @@ describe('Every answer', () => {
 
   const answers: readonly (readonly [what: string, method: string, path: string, status: number])[] = [
     ['to a request', 'GET', '/v1/leaderboards', 200],
-    ['to a bad one', 'GET', '/v1/users/nobody', 404],
-    ['about nothing', 'GET', '/nothing', 404],
-    ['to another method', 'DELETE', '/v1/leaderboards', 405],
-    ['of the page to read', 'GET', '/docs', 200],
+    ['to a bad request', 'GET', '/v1/users/nobody', 404],
+    ['for an unknown path', 'GET', '/nothing', 404],
+    ['to a method that the path lacks', 'DELETE', '/v1/leaderboards', 405],
+    ['with the page of the reference', 'GET', '/docs', 200],
   ];
   for (const [what, method, path, expected] of answers) {
-    it(`tells browsers what they may do with it: ${what}`, async () => {
+    it(`has security headers: ${what}`, async () => {
       const { status, headers } = await world.request(method, path);
       expect(status).to.equal(expected);
       expect(headers.get('content-security-policy')).to.contain("default-src 'none'").and.contain("frame-ancestors 'none'");
@@ -111,7 +111,7 @@ describe('Every answer', () => {
     });
   }
 
-  it('with personal data must not be stored by any cache', async () => {
+  it('forbids caches to store personal data', async () => {
     await world.event('m', { user: { id: 'ana' }, value: 1 });
     const { headers } = await world.get('/v1/users/ana');
     expect(headers.get('cache-control')).to.equal('no-store');

@@ -71,7 +71,7 @@ describe('The configuration over HTTP', () => {
 
     const badText =
       'metrics:\n  - key: cards\n    name: Cards\n    unit: cards\npoints:\n  - key: xp\n    name: XP\n    levels:\n      - {key: a, name: A, points: x}\n';
-    it('places each problem of a text', async () => {
+    it('locates each problem in the text', async () => {
       const shown = await dryRun({ file: badText });
       expect(shown.problems).to.deep.equal([
         {
@@ -148,7 +148,7 @@ describe('The configuration over HTTP', () => {
       expect((await versions()).map(({ version }) => version)).to.deep.equal([2, 1]);
     });
 
-    it('counts for the next event', async () => {
+    it('applies to the next event', async () => {
       expect((await world.event('pages', { user: { id: 'ana' }, value: 1 })).status).to.equal(404);
       await apply({ file: both });
       expect((await world.event('pages', { user: { id: 'ana' }, value: 1 })).status).to.equal(201);
@@ -192,7 +192,7 @@ describe('The configuration over HTTP', () => {
       });
     }
 
-    it('lets one of two changes of the same version in', async () => {
+    it('accepts one of two changes of the same version', async () => {
       const files = ['a', 'b', 'c', 'd'].map((key) => ({ metrics: [{ key, name: key }] }));
       const replies = await Promise.all(files.map((file) => world.request('POST', `${base}/apply`, { body: { file, version: 1 } })));
       expect(replies.map(({ status }) => status).sort()).to.deep.equal([200, 409, 409, 409]);

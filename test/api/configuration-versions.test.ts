@@ -58,7 +58,7 @@ describe('The versions of a configuration', () => {
     expect((await current()).file).to.deep.equal(file);
   });
 
-  it('names the key that deletes a user and the boosts of that user', async () => {
+  it('name the key that deleted a user and that user’s boosts', async () => {
     const boost = { key: 'b', name: 'B', start: '2040-01-01', multiplier: 2, userId: 'ana' };
     await apply({ file: { points: [{ key: 'xp', name: 'XP', boosts: [boost] }] } });
     bodyOf(await world.request('DELETE', '/admin/v1/users/ana'), 200);
@@ -68,7 +68,7 @@ describe('The versions of a configuration', () => {
     expect(newest?.author).to.deep.include({ kind: 'key', prefix: 'test' });
   });
 
-  it('keeps the name of a key that has been deleted since', async () => {
+  it('keep the name of a key that has been deleted since', async () => {
     const [made] = bodyOf<{ created: { id: string; key: string; prefix: string }[] }>(
       await host.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'Release tool' }] }),
       201,
@@ -86,14 +86,14 @@ describe('The versions of a configuration', () => {
     ['versions/1?against=-1', 422, '`against` must be a whole number from 0 to 2147483647.'],
     ['versions?limit=51', 422, '`limit` must be a whole number from 1 to 50.'],
   ] as const) {
-    it(`refuses ${path}`, async () => {
+    it(`are not found, or refused: ${path}`, async () => {
       expect(answer(await world.get(`${base}/${path}`))).to.deep.equal([status, { error }]);
     });
   }
 });
 
-describe('The configuration of a start', () => {
-  it('is by CONFIG, and empty is version 0', async () => {
+describe('The configuration at the first start', () => {
+  it('is that of CONFIG, and version 0 is empty', async () => {
     const world = await startWorld({ config: configText(cards), now: null });
     const { author, version } = await read<Version>(world, base);
     expect([version, author]).to.deep.equal([1, { kind: 'start', name: 'CONFIG', keyId: null, prefix: null }]);

@@ -9,7 +9,7 @@ import { startWorld, type World } from '../support/world.js';
 
 const where = { host: '127.0.0.1', port: 0, variable: 'PORT' };
 
-describe('Requests that a connection sends without waiting for answers', () => {
+describe('Pipelined requests', () => {
   let server: HttpServer | undefined;
   let world: World | undefined;
   afterEach(async () => {
@@ -48,7 +48,7 @@ describe('Requests that a connection sends without waiting for answers', () => {
     expect(between[0]).to.be.below(count);
   });
 
-  it('take bodies too', async () => {
+  it('may have bodies', async () => {
     server = await startServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -122,7 +122,7 @@ describe('CORS', () => {
     expect(answer.headers.get('access-control-expose-headers')).to.contain('Retry-After');
   });
 
-  it('is for no other origin, and not for the Admin API, the reference and the health checks', async () => {
+  it('is closed to other origins, the Admin API, the reference and the health checks', async () => {
     const answers = await Promise.all([
       preflight('/v1/users', 'https://evil.example'),
       ask('GET', '/v1/users/x', 'https://evil.example'),

@@ -38,11 +38,11 @@ describe('Every operation of the contract', () => {
   );
   const ids = operations.map(({ operation }) => operation.id).filter((id) => !notBuilt.operations.includes(id));
 
-  it('has valid input to be called with, and no other has', () => {
+  it('has valid input in the table, which lists no other operation', () => {
     expect(Object.keys(validInput).sort()).to.deep.equal([...ids].sort());
   });
 
-  it('is an operation of Laurel, under its name and at its address, or a 404 and in the list of what is not built', async () => {
+  it('is implemented under its name and address, or returns 404 and is listed in notBuilt', async () => {
     const absent = operations.filter(
       ({ name, operation: { id, method, path } }) => !laurels.includes(`${name} ${id} ${method.toLowerCase()} ${path}`),
     );
@@ -57,7 +57,7 @@ describe('Every operation of the contract', () => {
     }
   });
 
-  it('has no field that Laurel lacks, but those in the list of what is not built', () => {
+  it('has no field that Laurel lacks, except those listed in notBuilt', () => {
     const found = new Set<string>();
     const seen = new Set<unknown>();
     /** Collects the names of the fields in a part of a document, and in what it refers to. */

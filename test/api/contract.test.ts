@@ -156,7 +156,7 @@ describe('The contract of the hosted service', () => {
   });
   after(() => world.stop());
 
-  describe('is kept by the response to', () => {
+  describe('holds for the response to', () => {
     for (const [what, method, template, path, request, status, as = status] of calls) {
       it(`${what}: ${method} ${path} (${status})`, async () => {
         const body = bodyOf<unknown>(await world.request(method, `/v1${path}`, request), status);
@@ -165,7 +165,7 @@ describe('The contract of the hosted service', () => {
     }
   });
 
-  it('is a contract that finds problems', () => {
+  it('detects responses that differ', () => {
     const streak = { length: 0, frequency: 'daily', started: null, periodStart: null, periodEnd: null, expires: null, extended: false };
     const event = { eventId: 'e', metricId: 'm', total: 1, achievements: [], currentStreak: streak, points: {}, leaderboards: {} };
     const problems = (body: object): string[] => contract.problems('POST', eventTemplate, 201, body);

@@ -42,7 +42,7 @@ const stepsOf = ({ pool }: World): Record<string, () => Promise<unknown>> => ({
   'Postgres takes the value 667': () => pool.query('alter table events drop constraint no_poison'),
 });
 
-describe('The recorded answers', () => {
+describe('The recorded responses', () => {
   const answered: Recorded[] = [];
   let mail: MailServer;
   before(async () => {
@@ -51,7 +51,7 @@ describe('The recorded answers', () => {
   after(() => mail.stop());
 
   for (const [name, options] of Object.entries(services)) {
-    it(`of ${name} are what they were`, async () => {
+    it(`of ${name} are unchanged`, async () => {
       const settings = { ...options.settings, smtpUrl: mail.url };
       const world = await startWorld({ ...options, settings, config: await readFile(corpusFile('config.yaml'), 'utf8') });
       const player = new Player(world, stepsOf(world));
@@ -70,7 +70,7 @@ describe('The recorded answers', () => {
     });
   }
 
-  it('have a success of every operation, and every status of an error that a request can get', () => {
+  it('include a success of every operation and every error status that a request can get', () => {
     const succeeded = new Set(answered.filter(({ status }) => status < 300).map(({ operation }) => operation));
     const operations = apis.flatMap(([, , routes]) => routes.map(({ operation }) => operation));
     expect(operations.filter((operation) => !succeeded.has(operation))).to.deep.equal([]);

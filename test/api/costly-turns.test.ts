@@ -16,7 +16,7 @@ type Input = Parameters<typeof ownerOf>[1];
 type Run = (this: object, name: string, input: Input) => Promise<unknown>;
 type Send = (this: object, order: { readonly name: string; readonly input: Input }) => Promise<unknown>;
 
-describe('Keys of tenants that ask for dry runs all the time', () => {
+describe('Tenants that send dry runs continuously', () => {
   let world: World;
   /** Whose tasks have been asked for, and whose have begun, in order. */
   const asked: string[] = [];
@@ -66,7 +66,7 @@ describe('Keys of tenants that ask for dry runs all the time', () => {
       key,
     });
 
-  it('let the operator go first, take turns, and are refused once they have taken their seconds', async () => {
+  it('yield to the operator, take turns, and are refused once they have used their seconds', async () => {
     const keys = new Map<string, string>();
     for (const tenant of tenants) {
       await create('tenants', { customerId: tenant, name: tenant });

@@ -158,7 +158,7 @@ describe('Signing in to the dashboard', () => {
     }
   });
 
-  it('answers every key that is not valid alike and no sooner, whether it once was or belongs to a user', async () => {
+  it('rejects every invalid key in the same way and after the same time, whether it once was or belongs to a user', async () => {
     const gone = await create(world, '/admin-api-keys', { name: 'Gone' });
     await world.request('PATCH', '/admin/v1/admin-api-keys', { body: [{ id: gone.id, status: 'revoked' }] });
     const user = await create(world, '/application-api-keys', { userId: 'ana' });
@@ -447,7 +447,7 @@ describe('The page of the dashboard', () => {
   after(() => world.stop());
   const get = (path: string, headers: Record<string, string> = {}): Promise<Reply> => world.request('GET', path, { key: null, headers });
 
-  it('is at the address of every screen, without a session, may load only what is its own, and is in no frame', async () => {
+  it('is served at the address of every screen, without a session, may load only what is its own, and is in no frame', async () => {
     for (const path of ['/dashboard', '/dashboard/', '/dashboard/users', '/dashboard/users/a%2Fb', '/dashboard/sessions']) {
       const reply = await get(path);
       const { status, headers } = reply;

@@ -37,7 +37,7 @@ describe('The page of the dashboard', () => {
     await browser!.context.clearCookies();
   });
 
-  describe('reads again at an interval', () => {
+  describe('polls at an interval', () => {
     const refreshMs = 5_000;
     const statusPath = '**/dashboard/api/admin/v1/status';
     /** The reads of the status, which wait for an answer. */
@@ -62,7 +62,7 @@ describe('The page of the dashboard', () => {
       await arrival;
     });
 
-    it('and shows an answer that takes longer than the interval, without further requests', async () => {
+    it('and shows a response that takes longer than the interval, without further requests', async () => {
       await page.clock.runFor(4 * refreshMs);
       expect(waiting.length, 'requests while the first is in flight').to.equal(1);
       await waiting[0]!.continue();
@@ -72,7 +72,7 @@ describe('The page of the dashboard', () => {
       await next;
     });
 
-    it('and at once where the operator asks for it', async () => {
+    it('and at once when the operator asks for it', async () => {
       await waiting[0]!.fulfill({ status: 503, json: { error: 'Redis is unavailable.' } });
       await page.getByText('Redis is unavailable.').waitFor();
       const next = page.waitForRequest(statusPath);
@@ -107,7 +107,7 @@ describe('The page of the dashboard', () => {
     expect(await link.innerText()).to.equal('Status');
   });
 
-  describe('opens a screen', () => {
+  describe('when it opens a screen,', () => {
     const script = '**/dashboard/assets/keys-*.js';
     const current = '**/dashboard';
     const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true });
@@ -115,7 +115,7 @@ describe('The page of the dashboard', () => {
 
     beforeEach(() => tab.signIn(adminKey));
 
-    it('at once: progress replaces the screen before it until its script is there', async () => {
+    it('shows progress in place of the screen before it until the script of the new screen is loaded', async () => {
       await tab.show('/users');
       let answer = (): void => undefined;
       const answered = new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ describe('The page of the dashboard', () => {
       await heading('Keys and sessions').waitFor();
     });
 
-    it('again when its script did not arrive and the operator asks for it', async () => {
+    it('loads the script again if it did not arrive and the operator asks for it', async () => {
       await tab.show('/users');
       await page.route(script, (route) => route.abort());
       await open('Keys and sessions');
@@ -149,7 +149,7 @@ describe('The page of the dashboard', () => {
       expect(page.url()).to.equal(`${address}/dashboard/keys`);
     });
 
-    it('of an updated service by loading the page again', async () => {
+    it('reloads the whole page if the service has been updated', async () => {
       await page.goto('about:blank');
       await page.clock.install();
       await tab.show('/users');
@@ -163,7 +163,7 @@ describe('The page of the dashboard', () => {
       await heading('Keys and sessions').waitFor();
     });
 
-    it('and shows an error in place of one that fails, until another one is opened', async () => {
+    it('shows an error in place of a screen that fails, until another one is opened', async () => {
       await page.route('**/admin/v1/admin-api-keys*', (route) => route.fulfill({ json: {} }));
       await page.goto(`${address}/dashboard/keys`);
       await heading('This screen can’t be shown').waitFor();
@@ -187,7 +187,7 @@ describe('The page of the dashboard', () => {
     expect(tab.problems).to.deep.equal([]);
   });
 
-  describe('lists messages to users', () => {
+  describe('in its list of messages to users,', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });
       const timeline = new Timeline(world!);
@@ -196,7 +196,7 @@ describe('The page of the dashboard', () => {
     });
     beforeEach(() => tab.signIn(adminKey));
 
-    it('by the time of their first column', async () => {
+    it('sorts by the time in the first column', async () => {
       // Quiet hours hold a message back: it is queued after others that were due later.
       const messages = await sentMessages(world!);
       expect(messages.length).to.be.at.least(2);
@@ -221,7 +221,7 @@ describe('The page of the dashboard', () => {
       }
     });
 
-    it('and asks before one that has ended is sent again, but not if it failed', async () => {
+    it('asks before it sends an ended message again, but not a failed one', async () => {
       const resent: string[] = [];
       page.on('request', (request) => {
         if (request.url().endsWith('/resend')) resent.push(request.method());

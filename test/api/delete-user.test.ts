@@ -156,7 +156,7 @@ describe('Deleting a user', () => {
     expect(await traces(world)).to.deep.equal([]);
   });
 
-  it('that was cut off after the boosts of the user leaves one who can be read, and of whom others do not keep receivers waiting', async () => {
+  it('leaves a readable user, and holds up no receiver, when it was interrupted behind the boosts of the user', async () => {
     const world = await start({ config: configText(heard) });
     await track(world, 'm', { user: zoe, value: 1 });
     await world.setClock('2040-01-02T12:00:10Z');
@@ -212,7 +212,7 @@ describe('Deleting a user', () => {
     expect(await traces(world)).to.deep.equal([]);
   });
 
-  it('who never became one takes the keys, boosts and messages of the id away', async () => {
+  it('removes keys, boosts and messages of an id that was never a user', async () => {
     const [system] = config.points;
     const world = await start({ config: configText({ ...heard, points: [{ ...system, boosts: [] }] }) });
     await track(world, 'm', { user: 'ana', value: 1 });
@@ -266,7 +266,7 @@ describe('Deleting a user', () => {
     expect(await traces(world)).to.deep.equal([]);
   });
 
-  it('of metrics, systems and boards that are not in use any more leaves no trace either', async () => {
+  it('leaves no trace in archived metrics, systems and boards', async () => {
     const world = await start();
     await live(world);
     await world.configure(configText({ metrics: [{ key: 'other', name: 'Other' }], streaks: { enabled: false, metrics: [] } }), {
@@ -316,7 +316,7 @@ describe('Deleting a user', () => {
     }
   });
 
-  it('counts the user out', async () => {
+  it('removes the user from all counts', async () => {
     const world = await start();
     await live(world);
     type Stats = readonly { readonly key: string; readonly completions: number; readonly rarity: number }[];
@@ -336,7 +336,7 @@ describe('Deleting a user', () => {
     ]);
   });
 
-  it('makes of the id a new user, who is as new as any', async () => {
+  it('frees the id for a new user without history', async () => {
     const world = await start();
     await live(world);
     await remove(world);
@@ -366,7 +366,7 @@ describe('Deleting a user', () => {
     expect(await differencesOf(world)).to.deep.equal([]);
   });
 
-  it('under load leaves nothing but what came after it', async () => {
+  it('leaves, under load, only what came after it', async () => {
     const world = await start();
     await live(world);
     let isLoud = true;
@@ -432,7 +432,7 @@ describe('Deleting a user', () => {
     await until('the stream to be trimmed', async () => (await world.redis.xlen(ledger)) === 0);
   });
 
-  it('with a long history is done in bounded steps', async () => {
+  it('runs in bounded steps for a long history', async () => {
     const world = await start();
     await track(world, 'm', { user: zoe, value: 5 });
     await world.drain();
@@ -446,7 +446,7 @@ describe('Deleting a user', () => {
     expect(await traces(world)).to.deep.equal([]);
   });
 
-  it('who is unknown changes nothing', async () => {
+  it('changes nothing for an unknown user', async () => {
     const world = await start();
     await live(world);
     await world.drain();

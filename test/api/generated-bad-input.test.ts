@@ -8,7 +8,7 @@ import { callValid, everything, harmless, type Known, validInput } from '../supp
 import { startWorld, type World } from '../support/world.js';
 import { referenceOf } from '../../src/api/reference.js';
 
-describe('Bad input made from the reference, for every operation, is refused with a sentence and changes nothing:', () => {
+describe('Bad input generated from the reference', () => {
   let world: World;
   let state = '';
   const known: Known = {};
@@ -37,7 +37,7 @@ describe('Bad input made from the reference, for every operation, is refused wit
     badInputs(document, operation, validInput[operation.id]?.input(known) ?? {});
   for (const described of operations) {
     const { base, operation } = described;
-    it(`${operation.id}, about ${badInputs(described.document, operation, {}).length} ways`, async () => {
+    it(`is refused by ${operation.id} without effect, in about ${badInputs(described.document, operation, {}).length} ways`, async () => {
       const inputs = inputsOf(described).filter(({ partly }) => partly !== true);
       const before = state;
       expect(await runBad(world, base, operation, inputs)).to.deep.equal([]);
@@ -46,7 +46,7 @@ describe('Bad input made from the reference, for every operation, is refused wit
     });
   }
 
-  it('every batch with an item that it names twice, of which it may do the first', async () => {
+  it('is refused in every batch that names an item twice, of which the first may be applied', async () => {
     let sent = 0;
     for (const described of operations) {
       const inputs = inputsOf(described).filter(({ partly }) => partly === true);

@@ -168,7 +168,7 @@ describe('Reading a leaderboard', () => {
       });
     }
 
-    it('gives null to who is not on the board, and keeps the history of who has left', async () => {
+    it('returns null for a user who is not on the board, and keeps the history of one who has left', async () => {
       await track(world, 'small', { user: 'first', value: 1 });
       await track(world, 'small', { user: 'second', value: 2 });
       await track(world, 'small', { user: 'third', value: 1 });
@@ -186,7 +186,7 @@ describe('Reading a leaderboard', () => {
       });
     });
 
-    it('has what the user has just written', async () => {
+    it('includes what the user has just written', async () => {
       await Promise.all(
         Array.from({ length: 20 }, async (_, i) => {
           for (let n = 1; n <= 5; n += 1) {

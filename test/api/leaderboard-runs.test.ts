@@ -37,7 +37,7 @@ async function reader(world: World): Promise<(key: string, rest: string) => Prom
   return (key, rest) => read(world, `/admin/v1/leaderboards/${ids.get(key)}/${rest}`);
 }
 
-describe('The Admin API, of a leaderboard,', () => {
+describe('The Admin API of leaderboards', () => {
   let world: World;
   let of: (key: string, rest: string) => Promise<unknown>;
   const runs = async (key: string, query = ''): Promise<string[]> => {
@@ -116,7 +116,7 @@ describe('The Admin API, of a leaderboard,', () => {
     expect(await distribution('later')).to.include({ participants: 0 });
   });
 
-  it('is refused for what is no leaderboard, run, group or page', async () => {
+  it('refuses unknown leaderboards, runs, groups and pages', async () => {
     const boards = await read<{ id: string; key: string }[]>(world, '/admin/v1/leaderboards');
     const id = (key: string): string => boards.find((one) => one.key === key)?.id ?? '';
     const refused: readonly (readonly [status: number, path: string])[] = [
@@ -171,7 +171,7 @@ describe('The Admin API, of a leaderboard,', () => {
     expect(await runs('place')).to.deep.equal(['2040-01-02 null active 2']);
   });
 
-  it('concerns one tenant', async () => {
+  it('shows one tenant only', async () => {
     const host = await startHost();
     try {
       const tenant = await startTenant(host, { config: configText(config) });

@@ -83,7 +83,7 @@ describe('A limited application key', () => {
     world.request(method, `/v1${path}`, { key, ...(body ? { body } : {}) });
 
   for (const [what, limits, may, mayNot] of rows) {
-    it(`of ${what} may call what it names, and changes nothing else`, async () => {
+    it(`may call only what its limits allow, and changes nothing else: ${what}`, async () => {
       const { key } = await made(limits);
       for (const one of may) expect((await call(key, one)).status, JSON.stringify(one)).to.be.oneOf([200, 201]);
       await world.drain();
@@ -137,12 +137,12 @@ describe('A limited application key', () => {
     [{ expires: 'tomorrow' }, '`0.expires` must be an ISO 8601 date-time such as 2026-01-31T12:00:00Z.'],
   ];
   for (const [limits, sentence] of wrong)
-    it(`with ${JSON.stringify(limits)} is refused`, async () => {
+    it(`is refused with ${JSON.stringify(limits)}`, async () => {
       const reply = await create(limits);
       expect([reply.status, errorOf(reply)]).to.deep.equal([422, sentence]);
     });
 
-  it('that would have expired already is an issue', async () => {
+  it('is an issue if it would have expired already', async () => {
     const { created, issues } = batchOf(await create({ expires: '2020-01-01T00:00:00Z' }));
     expect([created, issues[0]?.message]).to.deep.equal([[], 'This key would already have expired: choose a later `expires`.']);
   });

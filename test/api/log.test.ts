@@ -59,7 +59,7 @@ describe('The log', () => {
     ['an e-mail address', secrets.email],
     ['a key', adminKey],
   ] as const) {
-    it(`makes an id for a request that has ${what}`, async () => {
+    it(`assigns an id to a request that has ${what}`, async () => {
       const { headers } = await world.request('GET', '/v1/users/nobody', sent === undefined ? {} : { headers: { 'x-request-id': sent } });
       const id = headers.get('x-request-id') ?? '';
       expect(id).to.match(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
@@ -67,7 +67,7 @@ describe('The log', () => {
     });
   }
 
-  it('tells of a fault of ours with the id of the request, and not with what the request was about', async () => {
+  it('records an internal error with the id of the request, and not its content', async () => {
     // ioredis adds the command with its arguments to what Redis answers.
     await send();
     await world.drain();
@@ -90,7 +90,7 @@ describe('The log', () => {
     expect(told.stack).to.match(/^\s+at /);
   });
 
-  it('tells of an entry that Postgres refuses without the row', async () => {
+  it('records an entry that Postgres refuses without the row', async () => {
     await world.pool.query(`alter table users add constraint no_ana check (name is distinct from '${secrets.name}') not valid`);
     await send();
     await world.drain();
@@ -145,16 +145,16 @@ describe('Errors in the log', () => {
     ['e-mail addresses', new Error('no such user secret@b.example')],
     ['a text that was thrown', 'no such user secret@b.example'],
   ] as const) {
-    it(`do not tell ${what}`, () => {
+    it(`do not contain ${what}`, () => {
       expect(JSON.stringify(told(error))).not.to.contain('secret');
     });
   }
 });
 
-describe('What is done each second', () => {
+describe('The one-second timer', () => {
   for (const [what, level, told] of [
-    ['tells the log, and not the console, of seconds that a busy process has missed', 'debug', true],
-    ['says nothing of them at the level of a log that is not looked into', 'info', false],
+    ['logs, and does not print, the seconds that a busy process has missed', 'debug', true],
+    ['logs nothing of them at the default level', 'info', false],
   ] as const) {
     it(what, async () => {
       const { log, lines } = logLines(level);

@@ -120,7 +120,7 @@ describe('The links of messages', () => {
       expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
     });
 
-    describe('a user who was deleted, once another has the id,', () => {
+    describe('of a deleted user whose id was reused', () => {
       /** Deletes Ben, and lets another person have the id. */
       async function replaced(): Promise<void> {
         expect((await world.request('DELETE', `/admin/v1/users/ben`)).status).to.equal(200);
@@ -144,7 +144,7 @@ describe('The links of messages', () => {
         return `${world.address}/m/u/${token}`;
       };
 
-      it('show and change nothing of the new one', async () => {
+      it('show and change nothing of the new user', async () => {
         const url = await unsubscribeLink(world, links, { user: 'ben', delivery: benDelivery });
         expect((await open(url)).text).to.contain('to Ben');
         await replaced();
@@ -323,7 +323,7 @@ describe('The links of messages', () => {
   });
 
   describe('lead to pages', () => {
-    it('that browsers neither store, index nor frame, and that load nothing but their own style', async () => {
+    it('which browsers neither store, index nor frame, and which load only their own style', async () => {
       const { headers, text } = await open(await unsubscribeUrl());
       const style = /style-src '(sha256-[^']+)'/.exec(headers.get('content-security-policy') ?? '')?.[1];
       expect(headers.get('content-security-policy')).to.equal(
@@ -336,7 +336,7 @@ describe('The links of messages', () => {
       expect(text).to.not.match(/<script| on\w+=/);
     });
 
-    it('whose errors are pages too', async () => {
+    it('which show errors as pages too', async () => {
       const url = await unsubscribeUrl();
       const large = 'x'.repeat(limits.maxPageBodyBytes + 1);
       const replies: readonly (readonly [Page, number])[] = [
@@ -355,7 +355,7 @@ describe('The links of messages', () => {
       expect(await isSubscribed()).to.equal(true);
     });
 
-    it('that escape whatever users and operators have written', async () => {
+    it('which escape everything that users and operators have written', async () => {
       const name = `<script>alert('x')</script>"&{{ 1 }}`;
       await world.request('PUT', userPath('ana'), { body: { name } });
       const { text } = await open(await unsubscribeUrl());

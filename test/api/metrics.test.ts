@@ -57,7 +57,7 @@ describe('The metrics', () => {
     expect(answer.value('laurel_redis_function_seconds')).to.be.above(0);
   });
 
-  it('tell of webhooks', async () => {
+  it('include webhooks', async () => {
     const answer = await read();
     for (const result of ['delivered', 'failed']) expect(answer.value('laurel_webhook_deliveries_total', { result })).to.equal(0);
     expect(answer.value('laurel_webhook_tries_total')).to.equal(0);
@@ -65,7 +65,7 @@ describe('The metrics', () => {
     expect(answer.value('laurel_webhook_endpoints_switched_off')).to.equal(0);
   });
 
-  it('tell of the dead letters that are left, up to a limit', async () => {
+  it('count the remaining dead letters, up to a limit', async () => {
     const put = (count: number): Promise<unknown> =>
       world.pool.query(
         `insert into dead_letters (tenant, stream_id, raw, reason)
@@ -82,7 +82,7 @@ describe('The metrics', () => {
     expect(await left()).to.equal(0);
   });
 
-  it('tell of the batches of the write-behind, and that nothing is left', async () => {
+  it('include the batches of the write-behind, and show when nothing is left', async () => {
     await world.event(event, { user: { id: 'ana' }, value: 1 });
     await world.drain();
     await until('everything to be trimmed', async () => (await read()).value('laurel_ledger_entries') === 0);
@@ -94,7 +94,7 @@ describe('The metrics', () => {
     expect(answer.value('laurel_ledger_leases')).to.be.a('number');
   });
 
-  it('tell of the stores, the process and its roles', async () => {
+  it('include the stores, the process and its roles', async () => {
     const answer = await read();
     for (const name of ['laurel_redis_up', 'laurel_postgres_up', 'laurel_tenants', 'laurel_redis_persistence_ok']) {
       expect(answer.value(name), name).to.equal(1);
@@ -116,7 +116,7 @@ describe('The metrics', () => {
   });
 });
 
-describe('The backlogs that the metrics tell of', () => {
+describe('The backlogs in the metrics', () => {
   let world: World;
   before(async () => {
     // Without a worker nothing is written down or settled.
@@ -172,7 +172,7 @@ describe('The metrics of a worker without the API', () => {
   });
 });
 
-describe('Who reads the metrics', () => {
+describe('A reader of the metrics', () => {
   const metricsToken = 'a-token-that-nobody-guesses';
   let world: World;
   before(async () => {
@@ -185,14 +185,14 @@ describe('Who reads the metrics', () => {
 
   for (const [who, headers, status] of [
     ['no token', {}, 401],
-    ['one with an admin key', { 'x-api-key': adminKey }, 401],
-    ['one with another token', { authorization: 'Bearer a-token-that-nobody-guessed' }, 401],
-    ['one with the start of the token', { authorization: 'Bearer a-token' }, 401],
-    ['one with the token as a password', { authorization: `Basic ${metricsToken}` }, 401],
-    ['one with the token', { authorization: `Bearer ${metricsToken}` }, 200],
-    ['one who writes the scheme small', { authorization: `bearer ${metricsToken}` }, 200],
+    ['an admin key', { 'x-api-key': adminKey }, 401],
+    ['another token', { authorization: 'Bearer a-token-that-nobody-guessed' }, 401],
+    ['the start of the token', { authorization: 'Bearer a-token' }, 401],
+    ['the token as a password', { authorization: `Basic ${metricsToken}` }, 401],
+    ['the token', { authorization: `Bearer ${metricsToken}` }, 200],
+    ['the token, with the scheme in lower case', { authorization: `bearer ${metricsToken}` }, 200],
   ] as const) {
-    it(`is answered ${status}: ${who}`, async () => {
+    it(`gets ${status}: ${who}`, async () => {
       expect(await statusWith({ ...headers })).to.equal(status);
     });
   }
@@ -241,7 +241,7 @@ describe('The metrics of messages to users', () => {
 });
 
 describe('The metrics while a store is away', () => {
-  it('are answered, say so, and leave out what is not known', async () => {
+  it('respond, say so, and leave out what is unknown', async () => {
     const redis = await OwnRedis.start();
     const database = await freshDatabase();
     const network = await Network.before(database.url);

@@ -144,7 +144,7 @@ describe('docs/moving-from-trophy.md', () => {
     for (const address of [api, admin]) expect(guide).to.include(address);
   });
 
-  it('is played against responses of the contract’s shape', () => {
+  it('is tested with responses of the contract’s shape', () => {
     const contract = new Contract();
     for (const [id, user] of Object.entries(hosted)) {
       for (const [rest, body] of Object.entries(responsesOf(id, user))) {

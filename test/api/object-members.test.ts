@@ -165,7 +165,7 @@ describe('Names of members of JavaScript objects', () => {
       expect(bodyOf(again, 200)).to.deep.include({ changes: [], problems: [] });
     });
 
-    it('are no values of a user on the screens of the dashboard', async () => {
+    it('are not shown as values of a user on the screens of the dashboard', async () => {
       const { attributes, ...profile } = await readProfile(world, 'ana');
       const achievements = await read<Parameters<typeof progressOf>[0][]>(world, userPath('ana', '/achievements?includeIncomplete=true'));
       const standing = standingOf({ attributes, signUpDate: null }, { achievements, metrics: [], streakLength: 0 });

@@ -169,7 +169,7 @@ describe('Odd characters', () => {
       });
     }
 
-    it('any others', async () => {
+    it('random texts', async () => {
       const used: string[] = [];
       // Those of other tests have values there.
       const taken = new Set(['ana', ...Object.values(oddities), ...idsLikeKeys(world.partition)]);
@@ -189,7 +189,7 @@ describe('Odd characters', () => {
       for (const text of used) await expectStored(text);
     });
 
-    it('but `.` and `..` are no ids of users, which no client reaches by a URL, and are refused everywhere', async () => {
+    it('are refused everywhere as user ids if they are `.` or `..`, which no client reaches by a URL', async () => {
       const [{ id: system }] = bodyOf<[{ id: string }]>(await world.get('/admin/v1/points'), 200);
       const file = (id: string): string =>
         configText({
@@ -211,14 +211,14 @@ describe('Odd characters', () => {
       expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
     });
 
-    it('and as Idempotency-Keys, `.` and `..` are as good as any', async () => {
+    it('are accepted as Idempotency-Keys, `.` and `..` included', async () => {
       for (const key of ['.', '..']) {
         const [status, { idempotencyKey }] = await send<EventBody>('POST', '/metrics/m1/event', { user: { id: 'ana' }, value: 1 }, key);
         expect([status, idempotencyKey]).to.deep.equal([201, key]);
       }
     });
 
-    it('bytes of a header that are not UTF-8 are read as Latin-1', async () => {
+    it('in headers are read as Latin-1 if they are not UTF-8', async () => {
       const body = { user: { id: 'latin' }, value: 1 };
       const reply = await world.event('m0', body, { 'idempotency-key': 'caf\u00e9' });
       expect((reply.body as EventBody).idempotencyKey).to.equal('café');
@@ -291,7 +291,7 @@ describe('Odd characters', () => {
       });
     }
 
-    it('but a replacement character that was sent is one', async () => {
+    it('but a replacement character that was sent is accepted', async () => {
       const body = (id: string): Buffer => Buffer.from(JSON.stringify({ id }));
       expect((await post('/v1/users', body('m\ufffd')))[0]).to.equal(201);
       expect((await post('/v1/users', gzipSync(body('n\ufffd')), { 'Content-Encoding': 'GZIP' }))[0]).to.equal(201);

@@ -55,7 +55,7 @@ const balanced = (expression: string): boolean =>
 /** The names of the metrics of a text for Prometheus. */
 const declaredIn = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
 
-describe('The files for those who operate Laurel', () => {
+describe('The files for operators', () => {
   let names: ReadonlySet<string>;
   let answer: Scrape;
   before(async () => {
@@ -90,13 +90,13 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('name alerts in the runbooks that there are', () => {
+  it('name existing alerts in the runbooks', () => {
     const named = [...read('runbooks.md').matchAll(/\bLaurel[A-Z]\w+/g)].map(([name]) => name);
     const alerts = rules.map(({ alert }) => alert);
     expect(named.filter((name) => !alerts.includes(name))).to.deep.equal([]);
   });
 
-  it('have a dashboard whose panels have a place and a question each', () => {
+  it('have a dashboard whose panels each have a position and a query', () => {
     expect(uid).to.equal('laurel');
     expect(new Set(panels.map(({ id }) => id)).size).to.equal(panels.length);
     for (const { title, type, targets, gridPos } of panels) {
@@ -105,7 +105,7 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('ask for metrics that there are', () => {
+  it('query existing metrics', () => {
     const asked = [...rules.map(({ alert, expr }) => ({ title: alert, expr })), ...queries];
     for (const { title, expr } of asked) {
       expect(metricsIn(expr), title).not.to.be.empty;
@@ -117,7 +117,7 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('ask for labels that the metrics have', () => {
+  it('query existing labels', () => {
     const labelsOf = new Map(explainedMetrics.flatMap((row) => row.names.map((name) => [name, row.labels] as const)));
     expect(labelsOf).to.have.lengthOf.at.least(35);
     const plain = (name: string): string => name.replace(/_(?:bucket|sum|count)$/, '');
@@ -140,7 +140,7 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('ask Postgres what it can answer', async () => {
+  it('contain valid SQL', async () => {
     const asked = pages.flatMap((name) => [...read(name).matchAll(/`(select [^`]+)`|```sql\n([^`]+)```/g)]);
     expect(asked).to.have.lengthOf.at.least(4);
     const database = await freshDatabase();
@@ -151,7 +151,7 @@ describe('The files for those who operate Laurel', () => {
     }
   });
 
-  it('explain every metric of ours, and no other', () => {
+  it('document every metric of Laurel, and no other', () => {
     const page = read('monitoring.md');
     const explained = new Set(page.match(/\blaurel_\w+/g));
     const ours = [...names].filter((name) => name.startsWith('laurel_') && name !== 'laurel_data_folder_size_bytes');

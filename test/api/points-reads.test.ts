@@ -275,7 +275,7 @@ describe(`A level summary (SEED=${seed})`, () => {
     }
   });
 
-  it('counts everybody without a higher one at a level of 0 points', async () => {
+  it('counts every user without a higher level at a level of 0 points', async () => {
     world = await startWorld({ config: config({ levels: levels({ start: 0, bronze: 10 }), boosts: [] }) });
     bodyOf(await world.request('PUT', userPath('none'), { body: {} }), 200);
     await earn(world, 'ana', 3);

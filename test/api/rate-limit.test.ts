@@ -64,14 +64,14 @@ describe('A rate limit', () => {
   });
 });
 
-describe('Without a rate limit', () => {
+describe('A service without a rate limit', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config });
   });
   after(() => world.stop());
 
-  it('no header speaks of one', async () => {
+  it('sends no rate-limit headers', async () => {
     const { headers } = await world.get('/v1/leaderboards');
     expect([...headers.keys()].filter((name) => name.startsWith('ratelimit'))).to.deep.equal([]);
   });
@@ -90,7 +90,7 @@ describe('The rate limit of costly routes', () => {
     return replies.map(({ status }) => status).sort();
   };
 
-  it('refuses what is beyond it, and counts no other route', async () => {
+  it('rejects requests beyond it, and counts no other route', async () => {
     expect(await statuses(5)).to.deep.equal(Array<number>(5).fill(200));
     for (let sent = 0; sent < 5; sent += 1) expect((await world.get('/admin/v1/metrics')).status).to.equal(200);
     expect(await statuses(10)).to.deep.equal(Array<number>(10).fill(200));

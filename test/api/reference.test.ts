@@ -55,7 +55,7 @@ describe('The reference', () => {
     expect(response.headers.get('content-type')).to.match(/^application\/json/);
   });
 
-  it('is what / leads to when the dashboard is off, and the dashboard is otherwise', async () => {
+  it('is where / redirects when the dashboard is off', async () => {
     const leadsTo = async (address: string): Promise<unknown[]> => {
       const response = await fetch(`${address}/`, { redirect: 'manual' });
       await response.arrayBuffer();
@@ -85,7 +85,7 @@ describe('The reference', () => {
     }
   });
 
-  it('tells the bounds that are checked', () => {
+  it('documents the bounds that are checked', () => {
     const operation = application.paths['/users/{id}/points/{key}']?.['get'];
     expect(operation?.tags).to.deep.equal(['Users']);
     expect(operation?.parameters.find(({ name }) => name === 'awards')?.schema).to.deep.equal({
@@ -99,7 +99,7 @@ describe('The reference', () => {
     expect(ids).to.deep.include({ type: 'array', minItems: 1, maxItems: limits.maxBatchItems, items: { type: 'string', format: 'uuid' } });
   });
 
-  it('tells the headers', () => {
+  it('documents the headers', () => {
     const headersOf = (operation: Operation | undefined): (string | undefined)[] => (operation?.parameters ?? []).map(({ $ref }) => $ref);
     const tenant = '#/components/parameters/TenantId';
     const key = '#/components/parameters/IdempotencyKey';
@@ -122,7 +122,7 @@ describe('The reference', () => {
   });
 
   describe('has a page', () => {
-    it('that loads only files of its own', async () => {
+    it('that loads only its own files', async () => {
       const response = await get('/docs');
       const html = response.text;
       expect(response.headers.get('content-type')).to.match(/^text\/html/);
@@ -138,7 +138,7 @@ describe('The reference', () => {
       }
     });
 
-    it('on which both documents can be chosen, and no server but this one is asked', async () => {
+    it('that offers both documents, and sends requests to this server only', async () => {
       const script = (await get('/docs/start.js')).text;
       expect(script).to.include('"/v1/openapi"').and.include('"/admin/v1/openapi"').and.include('validatorUrl: null');
       expect(script).to.not.match(/https?:/);
@@ -152,7 +152,7 @@ describe('The reference', () => {
       expect(again.status).to.equal(304);
     });
 
-    it('and nothing else of the package', async () => {
+    it('and serves nothing else of the package', async () => {
       for (const path of ['/docs/package.json', '/docs/..%2fpackage.json', '/docs/index.html'])
         expect((await get(path)).status).to.equal(404);
     });

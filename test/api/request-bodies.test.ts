@@ -9,14 +9,14 @@ import { adminKey, startWorld, type World } from '../support/world.js';
 const config = configText({ metrics: [{ key: 'm', name: 'M' }] });
 const eventPath = '/v1/metrics/m/event';
 
-describe('Bodies', () => {
+describe('A request body', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config });
   });
   after(() => world.stop());
 
-  describe('are read as JSON whatever they say they are:', () => {
+  describe('is read as JSON', () => {
     const types: readonly string[] = [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -37,7 +37,7 @@ describe('Bodies', () => {
       });
     }
 
-    it('compressed, as long as they are not too large after that', async () => {
+    it('when compressed, if it is not too large afterwards', async () => {
       const send = (id: string, pad: number): ReturnType<typeof sendRaw> =>
         sendRaw(world.address, {
           method: 'POST',
@@ -50,7 +50,7 @@ describe('Bodies', () => {
       expect((await world.get('/v1/users/bomb')).status).to.equal(404);
     });
 
-    it('after a byte order mark, which is no part of them', async () => {
+    it('after a byte order mark, which is not part of it', async () => {
       const body = `\ufeff${JSON.stringify({ user: { id: 'marked' }, value: 1 })}`;
       expect((await sendRaw(world.address, { method: 'POST', path: eventPath, body })).status).to.equal(201);
     });
@@ -86,7 +86,7 @@ describe('Bodies', () => {
   });
 });
 
-describe('A small body that is all wrong', () => {
+describe('A small body with many errors', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config });

@@ -118,7 +118,7 @@ describe('The status', () => {
     expect((await world.request('GET', '/admin/v1/status', { key: null })).status).to.equal(401);
   });
 
-  it('names first what Redis refuses, though it answers', async () => {
+  it('names first what a responding Redis refuses', async () => {
     const redis = await PlainRedis.start();
     let refused: World | undefined;
     try {
@@ -141,7 +141,7 @@ describe('The status', () => {
     }
   });
 
-  it('is a 200 with null for what only Redis knows while it is away, and still has the processes', async () => {
+  it('returns 200 with null for what only Redis knows while Redis is down, and still has the processes', async () => {
     const redis = await OwnRedis.start();
     let lonely: World | undefined;
     try {
@@ -168,7 +168,7 @@ describe('The status', () => {
     }
   });
 
-  it('is a 200 with null for what only Postgres knows while it is away, and has the lag from Redis', async () => {
+  it('returns 200 with null for what only Postgres knows while Postgres is down, and has the lag from Redis', async () => {
     const postgres = await OwnPostgres.start();
     let lonely: World | undefined;
     try {
@@ -252,7 +252,7 @@ describe('The problems of deliveries in the status', () => {
     ]);
   });
 
-  it('have nothing of an endpoint that has just begun to fail, of an inactive one, and of one that is gone', async () => {
+  it('omit an endpoint that has just begun to fail, an inactive one, and a deleted one', async () => {
     await world.pool.query('insert into delivery_queues (tenant, no, failing_since) values (1, $1, now())', [shop]);
     await fail(shop + 1, '2026-01-02T10:05:00Z');
     await add(shop + 1, 'failed');

@@ -118,7 +118,7 @@ describe('Tenants', () => {
     expect((await world.get('/admin/v1/tenants')).body).to.deep.equal([]);
   });
 
-  it('are no environments: the only one of every tenant, for a key bound to it too, is production', async () => {
+  it('have one environment, production, also for a key bound to the tenant', async () => {
     const id = await createOne('staging');
     const made = await world.request('POST', '/admin/v1/admin-api-keys', { body: [{ name: 'bound', tenantId: id }] });
     const [{ key }] = (made.body as { created: [{ key: string }] }).created;
@@ -207,7 +207,7 @@ describe('Tenants', () => {
     expect([place.status, seen(place).history.length]).to.deep.equal([200, 1]);
   });
 
-  it('with the same user ids and keys, under parallel load, have nothing of each other', async () => {
+  it('are isolated under parallel load with the same user ids and keys', async () => {
     const customers = ['east', 'west', 'south'];
     const { created } = await create(...customers);
     const ids = created.map(({ id }) => id);
@@ -252,7 +252,7 @@ describe('Tenants', () => {
     }
   });
 
-  it('are a 503, and other tenants are not, while Redis lacks their data', async () => {
+  it('return 503 while Redis lacks their data, and other tenants do not', async () => {
     const id = await createOne('lost');
     await world.configure(config(1), { tenant: id });
     await event(id, 'ana', 1);

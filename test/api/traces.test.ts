@@ -133,13 +133,13 @@ describe('Traces', () => {
     expect(Number(attribute(span, 'laurel.entries'))).to.be.at.least(1);
   });
 
-  it('have none for what the service does by itself all day', () => {
+  it('have no spans for background jobs', () => {
     const ids = new Set(collector.spans.map(({ spanId }) => spanId));
     const calls = collector.spans.filter(({ name }) => name.startsWith('FCALL'));
     expect(calls.filter(({ parentSpanId }) => !ids.has(parentSpanId ?? ''))).to.deep.equal([]);
   });
 
-  it('say whose they are, and nothing of persons or keys', () => {
+  it('name the service, and no users or keys', () => {
     const [first] = collector.sent;
     expect(first && attribute(first.resourceSpans[0]!.resource, 'service.name')).to.equal('laurel');
     const sent = JSON.stringify(collector.sent);
@@ -149,7 +149,7 @@ describe('Traces', () => {
 });
 
 describe('A collector of traces that is away', () => {
-  it('keeps no request from its answer, and the service from no stop', async () => {
+  it('delays neither a response nor the stop of the service', async () => {
     const gone = await Collector.start();
     const { address } = gone;
     await gone.stop();

@@ -29,7 +29,7 @@ const atOnce: Timer = (_, end) => {
   return () => undefined;
 };
 
-describe('A webhook is sent', function () {
+describe('A webhook', function () {
   let receiver: Receiver;
   before(async () => {
     receiver = await startReceiver();
@@ -49,9 +49,9 @@ describe('A webhook is sent', function () {
   }
   const port = (): string => new URL(receiver.url).port;
 
-  describe('to no private address', () => {
+  describe('is not sent to a private address', () => {
     const closed = 'hooks.example.com has no public address: check the name, or set WEBHOOK_ALLOW_PRIVATE=1 to allow private ones';
-    it('and a name that does not exist is no other failure, so that no caller learns which private names do', async () => {
+    it('and fails for a name that does not exist as it does for a private one, so that no caller learns which private names exist', async () => {
       const resolve: Resolver = () => Promise.reject(new Error('getaddrinfo ENOTFOUND'));
       const { error } = await post(`https://hooks.example.com:${port()}/`, { receivers: 'public', resolve });
       expect(error).to.equal(closed);
@@ -64,7 +64,7 @@ describe('A webhook is sent', function () {
       ['has a name server that does not respond', () => new Promise(() => undefined)],
     ];
     for (const [what, resolve] of resolvers) {
-      it(`and the failure of a name that ${what} takes as long as that of any other`, async () => {
+      it(`and fails, for a name that ${what}, after the same time as for any other`, async () => {
         const events: string[] = [];
         let end = (): void => undefined;
         const timer: Timer = (ms, ending) => {
@@ -89,7 +89,7 @@ describe('A webhook is sent', function () {
       });
     }
 
-    it('and a lookup ends before a connection and a test do, whose errors are others', () => {
+    it('and has a lookup that ends before a connection and a test do, whose errors differ', () => {
       expect(limits.webhookLookupMs).to.be.below(Math.min(limits.webhookConnectMs, limits.webhookTestMs));
     });
 
@@ -108,7 +108,7 @@ describe('A webhook is sent', function () {
     // Where the machines of clouds find their metadata: Azure, Alibaba, Oracle, and AWS over IPv6.
     const metadata = ['168.63.129.16', '::ffff:168.63.129.16', '64:ff9b::a83f:8110', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254'];
     for (const address of [...byName, ...byName6, ...metadata]) {
-      it(`that a name leads to: ${address}`, async () => {
+      it(`to which a name resolves: ${address}`, async () => {
         const outcome = await post(`https://hooks.example.com:${port()}/`, { receivers: 'public', resolve: leadingTo([address]) });
         expect(outcome).to.include({ isAccepted: false, status: null });
         expect(outcome.error).to.equal(closed);
@@ -136,7 +136,7 @@ describe('A webhook is sent', function () {
       });
     }
 
-    it('that a name leads to the second time', async () => {
+    it('to which a name resolves the second time', async () => {
       const lookup = lookupOf(leadingTo(['8.8.8.8'], ['127.0.0.1']), isPublicAddress);
       const ask = (): Promise<string> =>
         new Promise((resolve) => {
@@ -148,7 +148,7 @@ describe('A webhook is sent', function () {
       expect(await ask()).to.equal(closed);
     });
 
-    it('that a name leads to besides public ones', async () => {
+    it('to which a name resolves besides public ones', async () => {
       const lookup = lookupOf(leadingTo(['127.0.0.1', '8.8.8.8', '::1']), isPublicAddress);
       const found = await new Promise((resolve) => {
         lookup('hooks.example.com', { all: true }, (_, addresses) => {
@@ -160,7 +160,7 @@ describe('A webhook is sent', function () {
 
     for (const to of ['http://127.0.0.1', 'https://169.254.169.254/latest/meta-data', 'http://[::1]', 'http://localhost']) {
       for (const status of [301, 302, 303, 307, 308]) {
-        it(`that an answer redirects to: ${status} ${to}`, async () => {
+        it(`to which a response redirects: ${status} ${to}`, async () => {
           const target = to.endsWith('data') ? to : `${to}:${port()}/target`;
           receiver.answers['/redirect'] = (_, response) => response.writeHead(status, { location: target }).end('over there');
           const outcome = await post(`${receiver.url}/redirect`, { receivers: 'any' });
@@ -172,14 +172,14 @@ describe('A webhook is sent', function () {
     }
   });
 
-  it('to private addresses, and over http, where that is allowed', async () => {
+  it('is sent to private addresses, and over http, where that is allowed', async () => {
     expect(await post(`${receiver.url}/a`, { receivers: 'any' })).to.include({ isAccepted: true, status: 204, error: null });
     const resolve = leadingTo(['127.0.0.1']);
     expect(await post(`http://hooks.example.com:${port()}/b`, { receivers: 'any', resolve })).to.include({ isAccepted: true });
     expect(receiver.received.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
   });
 
-  it('past the proxies of the environment', async () => {
+  it('bypasses the proxies of the environment', async () => {
     const before = { ...process.env };
     Object.assign(process.env, { http_proxy: 'http://127.0.0.1:9', HTTP_PROXY: 'http://127.0.0.1:9', ALL_PROXY: 'http://127.0.0.1:9' });
     try {
@@ -199,7 +199,7 @@ describe('A webhook is sent', function () {
     [429, false],
     [503, false],
   ] as const) {
-    it(`and an answer of ${status} is ${isAccepted ? 'a' : 'no'} success`, async () => {
+    it(`counts ${status} as a ${isAccepted ? 'success' : 'failure'}`, async () => {
       receiver.answers['/status'] = (_, response) => response.writeHead(status).end('so\0 be it');
       expect(await post(`${receiver.url}/status`, { receivers: 'any' })).to.deep.include({
         isAccepted,
@@ -209,13 +209,13 @@ describe('A webhook is sent', function () {
     });
   }
 
-  it('and has failed without an answer in time', async () => {
+  it('fails without a response in time', async () => {
     receiver.answers['/hang'] = 'hang';
     const outcome = await post(`${receiver.url}/hang`, { receivers: 'any', responseMs: 60 });
     expect(outcome).to.include({ isAccepted: false, status: null, error: 'no response within 0.06 s' });
   });
 
-  it('and has failed if there is no server, or the connection breaks', async () => {
+  it('fails if there is no server, or the connection breaks', async () => {
     receiver.answers['/break'] = (_, response) => response.destroy();
     expect((await post(`${receiver.url}/break`, { receivers: 'any' })).error).to.not.equal(null);
     const closed = createServer();
@@ -227,7 +227,7 @@ describe('A webhook is sent', function () {
     expect((await post('http://nobody.example.com/', { receivers: 'any', resolve })).error).to.include('ENOTFOUND');
   });
 
-  it('and its name is looked up once for all who wait for it, and anew for those who come later', async () => {
+  it('shares one lookup of its name with deliveries that wait for it, and not with later ones', async () => {
     let asked = 0;
     let answer = (): void => undefined;
     const resolve: Resolver = () => {
@@ -255,7 +255,7 @@ describe('A webhook is sent', function () {
     }
   });
 
-  it('and leaves no timer behind', async () => {
+  it('leaves no timer behind', async () => {
     const timers = new Set<number>();
     const hook = createHook({
       init: (id, type) => {
@@ -276,7 +276,7 @@ describe('A webhook is sent', function () {
     }
   });
 
-  it('and is broken off when the worker stops', async () => {
+  it('is aborted when the worker stops', async () => {
     receiver.answers['/hang'] = 'hang';
     const transport = new Transport({ receivers: 'any' });
     const sending = transport.post(`${receiver.url}/hang`, {}, '{}');
@@ -287,7 +287,7 @@ describe('A webhook is sent', function () {
     expect(receiver.received.length).to.equal(1);
   });
 
-  it('and no more of an answer is read than is kept', async () => {
+  it('reads no more of a response than it stores', async () => {
     let sent = 0;
     receiver.answers['/long'] = (_, response) => {
       response.writeHead(200);

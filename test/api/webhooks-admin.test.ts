@@ -68,7 +68,7 @@ describe('The Admin API of webhooks', () => {
     ...{ kind, subject: `user:${user}`, user, at: new Date('2040-01-02T12:00:00Z'), payload: { type: kind, ...payload } },
   });
 
-  it('shows the secret in the answer to a create, and never again', async () => {
+  it('shows the secret in the response to a create, and never again', async () => {
     const made = await create('/a', { events: ['streak.lost'], key: 'mine' });
     expect(made.secret).to.match(/^whsec_[A-Za-z0-9+/]{43}=$/);
     const { secret: _, ...rest } = made;
@@ -133,7 +133,7 @@ describe('The Admin API of webhooks', () => {
     await remove(id);
   });
 
-  it('has examples that the contract takes', () => {
+  it('has examples that match the contract', () => {
     const contract = new Contract('application');
     for (const kind of webhookKinds) expect(contract.webhookProblems(kind, exampleOf(kind)), kind).to.deep.equal([]);
   });
@@ -240,7 +240,7 @@ describe('The Admin API of webhooks', () => {
     await remove(id);
   });
 
-  it('has nothing of a user who has been deleted', async () => {
+  it('contains nothing of a deleted user', async () => {
     const { id } = await create('/user');
     // Which shows what it has got.
     receiver.answers['/user'] = ({ raw }, response) => response.writeHead(500).end(raw);
@@ -268,7 +268,7 @@ describe('The Admin API of webhooks', () => {
     await remove(id);
   });
 
-  it('is for one tenant', async () => {
+  it('shows one tenant only', async () => {
     const { id } = await create('/mine');
     const tenant = bodyOf<Batch>(await world.request('POST', '/admin/v1/tenants', { body: [{ customerId: 'acme', name: 'Acme' }] }), 201);
     const headers = { 'tenant-id': tenant.created[0]?.id ?? '' };
