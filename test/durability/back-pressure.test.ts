@@ -36,7 +36,7 @@ function expectFull({ status, headers, body }: Reply, what: string): void {
   });
 }
 
-describe('A ledger that is as long as it may be', () => {
+describe('A full ledger', () => {
   let world: World;
   let worker: Worker | undefined;
   const length = (): Promise<number> => world.redis.xlen(world.partition + keyNames.ledger);
@@ -76,7 +76,7 @@ describe('A ledger that is as long as it may be', () => {
       expect(JSON.stringify(reply.body)).to.include('the ledger is at its limit');
     });
 
-    it('answers reads, and replays of what it has counted', async () => {
+    it('serves reads, and replays of counted events', async () => {
       for (const path of reads) expect((await world.get(path)).status, path).to.equal(200);
       const replay = await event('ana', 'first');
       expect(replay.status).to.equal(202);
@@ -89,7 +89,7 @@ describe('A ledger that is as long as it may be', () => {
     beforeEach(start);
     afterEach(stop);
 
-    it('takes everything again when Postgres has caught up, and nothing is lost or doubled', async () => {
+    it('accepts everything again when Postgres has caught up, and loses and doubles nothing', async () => {
       expectFull(await event('ana', 'late'), 'event');
       work();
       await world.drain();
@@ -99,7 +99,7 @@ describe('A ledger that is as long as it may be', () => {
       expect(rows).to.deep.equal([{ count: most + 1, sum: most + 1, max: most + 1 }]);
     });
 
-    it('is not made longer by what time does, which is done when there is room: reads of those users wait for it', async () => {
+    it('is not made longer by time triggers, which run when there is room: reads of those users wait for that', async () => {
       work();
       await world.drain();
       await worker?.stop();

@@ -59,7 +59,7 @@ describe('Rows that are written by COPY', () => {
     return rows.map(({ row }) => row);
   }
 
-  it('are what they were, to the largest and the smallest', async () => {
+  it('keep their values, the largest and the smallest included', async () => {
     const rows: Row[] = [
       { ...plain, whole: -(2 ** 31), big: Number.MIN_SAFE_INTEGER, real: -0, text: '', json: null, list: [], day: -dayMs / 1_000, at: -1 },
       {
@@ -93,7 +93,7 @@ describe('Rows that are written by COPY', () => {
     expect(await stored()).to.deep.equal(expected);
   });
 
-  it('grow to any number', async () => {
+  it('may be any number', async () => {
     await write(Array.from({ length: 5_000 }, (_, i) => ({ ...plain, whole: i, text: 'x'.repeat(i % 300) })));
     const { rows } = await database.pool.query('select count(*)::int, sum(whole)::int, sum(length(text))::int as letters from copied');
     const letters = Array.from({ length: 5_000 }, (_, i) => i % 300).reduce((sum, length) => sum + length);
@@ -108,7 +108,7 @@ describe('Rows that are written by COPY', () => {
     ['a moment that is none', { at: NaN }],
     ['a day that is none', { day: Infinity }],
   ] as const) {
-    it(`can't be made of ${what}`, async () => {
+    it(`cannot encode ${what}`, async () => {
       const problem: unknown = await write([plain, { ...plain, ...change }]).catch((error: unknown) => error);
       expect(problem).to.be.instanceOf(RowProblem);
       expect(await stored()).to.deep.equal([]);
@@ -120,7 +120,7 @@ describe('Rows that are written by COPY', () => {
     ['a NUL in JSON', { json: '"\\u0000"' }, '22P05'],
     ['JSON that is none', { json: '{' }, '22P02'],
   ] as const) {
-    it(`are refused for ${what}, and the connection is of use afterwards`, async () => {
+    it(`are refused for ${what}, and the connection remains usable`, async () => {
       // The refusal of the first row comes while the others are still being sent.
       const rows = [{ ...plain, ...change }, ...Array.from({ length: 5_000 }, () => ({ ...plain, text: 'x'.repeat(5_000) }))];
       const problem: unknown = await write(rows).catch((error: unknown) => error);

@@ -159,15 +159,15 @@ describe('An entry that Postgres refuses', () => {
   });
 
   for (const [what, fields] of [
-    ['that is no MessagePack', ['e', Buffer.from([0xc1])]],
-    ['that is something else', ['e', packMessage('text')]],
-    ['that lacks what an event has', ['e', packMessage({ kind: 'event', user: 'ana', at: 1, rev: 1 })]],
+    ['is no MessagePack', ['e', Buffer.from([0xc1])]],
+    ['is something else', ['e', packMessage('text')]],
+    ['lacks what an event has', ['e', packMessage({ kind: 'event', user: 'ana', at: 1, rev: 1 })]],
     [
-      'without a moment',
+      'has no moment',
       ['e', packMessage({ kind: 'event', id: 'x', user: 'a\0', points: [], boards: [], triggers: [], sums: [], at: 'never' })],
     ],
   ] as const) {
-    it(`is one ${what} too`, async () => {
+    it(`is a dead letter too if it ${what}`, async () => {
       await event('ana', 1);
       await append(...fields);
       await event('ana', 1);
@@ -180,7 +180,7 @@ describe('An entry that Postgres refuses', () => {
     });
   }
 
-  it('is not looked for when Postgres fails for another reason: that is tried again until it is fixed', async () => {
+  it('is not searched for when Postgres fails for another reason: the batch is retried until that is fixed', async () => {
     await send(10, []);
     await world.pool.query('alter table events rename to elsewhere');
     const { writeBehind } = work();
@@ -191,7 +191,7 @@ describe('An entry that Postgres refuses', () => {
     expect(await count('dead_letters')).to.equal(0);
   });
 
-  it('is not believed to be to blame when many in a row are refused: the ledger waits until that is fixed', async () => {
+  it('is not set aside when many entries in a row are refused: the ledger waits until that is fixed', async () => {
     await world.pool.query('alter table events add constraint no_poison check (value > 1)');
     const refused = limits.maxDeadLettersInARow + 20;
     await world.request('POST', '/admin/v1/metrics/events', {
@@ -207,7 +207,7 @@ describe('An entry that Postgres refuses', () => {
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
   });
 
-  it('goes with the user whom it is about, or whose id it holds if it cannot be read', async () => {
+  it('is deleted with its user, also if only the id of the user can be read', async () => {
     await world.pool.query(refusePoison);
     work();
     await event('zoe-4711', 5);

@@ -34,7 +34,7 @@ describe('DURABILITY=always', () => {
     }
   }
 
-  it('makes Redis bring its file to the disk before it answers, and again when Redis has started anew', async () => {
+  it('makes Redis sync its file before it responds, also after a restart of Redis', async () => {
     await set('appendfsync', 'everysec');
     await world.stopService();
     const second = await startWorld({ redisUrl: redis.url, settings: { durability: 'always' } });
@@ -78,7 +78,7 @@ describe('DURABILITY=always', () => {
     }
   });
 
-  it('refuses a Redis that is not set so and can’t be told, and takes one that is', async () => {
+  it('refuses a Redis that is not set so and can’t be configured, and accepts one that is', async () => {
     await world.redis.call('ACL', 'SETUSER', 'plain', 'on', '>secret', '~*', '&*', '+@all', '-config|set');
     const redisUrl = redis.url.replace(/\/\/.*@/, '//plain:secret@');
     await set('appendfsync', 'everysec');

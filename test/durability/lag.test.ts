@@ -5,7 +5,7 @@ import { until } from '../support/stage.js';
 import { startWorker, type Worker } from '../support/worker.js';
 import { startWorld, tenant, type World } from '../support/world.js';
 
-describe('How far Postgres is behind', () => {
+describe('The lag of Postgres', () => {
   let world: World;
   let network: Network;
   let worker: Worker;
@@ -26,7 +26,7 @@ describe('How far Postgres is behind', () => {
       expect((await world.event('flashcards-viewed', { user: { id: `u${i}` }, value: 1 })).status).to.equal(201);
   };
 
-  it('is told in entries and seconds while Postgres is away, with the failures, and is nothing when all is committed', async () => {
+  it('is reported in entries and seconds while Postgres is down, with the failures, and is 0 once all is committed', async () => {
     await send(1);
     await world.drain();
     await until('the batch to be noted', () => Promise.resolve(worker.writeBehind.progress.of(tenant).entries > 0));

@@ -31,7 +31,7 @@ describe('A statement that has to wait for a lock', () => {
 });
 
 describe('A backup that reads every table for hours', () => {
-  it('does not keep the ledger from being written down when a month begins', async () => {
+  it('does not keep the ledger from being committed when a month begins', async () => {
     const world = await startWorld({ now: '2040-01-31T12:00:00.000Z' });
     const backup = new pg.Client({ connectionString: world.settings.databaseUrl! });
     try {

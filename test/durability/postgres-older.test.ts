@@ -14,7 +14,7 @@ import { isTestProblem, keysOf, startWorld, type World } from '../support/world.
 let copies = 0;
 
 /** Postgres is put back to an older state (a backup, or a replica that took over and lacked the end), and Redis is not. */
-describe('a Postgres that is older than Redis', () => {
+describe('A Postgres that is older than Redis', () => {
   let world: World;
   let copy: string;
   let undo: (() => Promise<unknown>)[];
@@ -105,7 +105,7 @@ describe('a Postgres that is older than Redis', () => {
     return { status: response.status, body: (await response.json()) as { total?: number; error?: string } };
   }
 
-  it('is noticed by a service that starts: it answers 503 and writes nothing down', async () => {
+  it('is detected by a starting service, which returns 503 and commits nothing', async () => {
     await world.stopService();
     const pool = new pg.Pool({ connectionString: copy });
     undo.push(() => pool.end());
@@ -128,7 +128,7 @@ describe('a Postgres that is older than Redis', () => {
     ]);
   });
 
-  it('is noticed by a worker that runs: what comes later is not written down behind the gap', async () => {
+  it('is detected by a running worker, which commits nothing behind the gap', async () => {
     const worker = startWorker(world, copy);
     undo.push(() => worker.stop());
     let sent = 60;
@@ -139,13 +139,13 @@ describe('a Postgres that is older than Redis', () => {
     expect(await eventsIn(copy)).to.equal(30);
   });
 
-  it('does not disturb those who work with the right one', async () => {
+  it('does not affect services on the right one', async () => {
     await failure(restore(await context(), print, {}));
     await send(61, 70);
     expect(await eventsIn(world.settings.databaseUrl!)).to.equal(70);
   });
 
-  it('is not restored from unasked, and is when the operator gives up what came later', async () => {
+  it('is restored from only when the operator gives up what came later', async () => {
     await world.stopService();
     const uncommitted = 3;
     for (let n = 1; n <= uncommitted; n += 1) await world.redis.xadd(`${world.partition}ledger`, '*', 'e', 'not written by anyone');
@@ -174,7 +174,7 @@ describe('a Postgres that is older than Redis', () => {
     expect(printed.at(-1)).to.equal('1 user of the default tenant: 0 differences.');
   });
 
-  it('is noticed when Redis was restored in between, and is no other database', async () => {
+  it('is detected when Redis was restored in between, and is not taken for another database', async () => {
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     await until('Redis to be in sync again', async () => (await world.get('/health/ready')).status === 200);
     await world.stopService();

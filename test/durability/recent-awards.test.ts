@@ -101,7 +101,7 @@ describe('Recent awards in Redis', function () {
     }
   });
 
-  it('are not read as others when they are damaged', () => {
+  it('are rejected when they are damaged', () => {
     // Numbers that a type with a sign would read as others.
     const element = Buffer.from('ff0b00cdea60ceee6b28000102' + '0123456789ab4cde8f0123456789abcd' + '01a202ae1b2c', 'hex');
     const award = unpackAward(element, undefined);

@@ -60,7 +60,7 @@ describe('The commands that a restore writes', () => {
   }
 
   for (const [name, row] of awards) {
-    it(`tell of an award as the function library does: ${name}`, async () => {
+    it(`encode an award as the function library does: ${name}`, async () => {
       const list = await asBytes(row);
       expect(await run(new CommandWriter().command('RPUSH', key).addAwards(list))).to.equal(1);
       const expected = { id, award: awardOf(row) };
@@ -73,7 +73,7 @@ describe('The commands that a restore writes', () => {
     });
   }
 
-  it('tell of many awards in their order', async () => {
+  it('encode many awards in order', async () => {
     const bytes = await Promise.all(awards.map(([, row]) => asBytes(row)));
     const all = Array.from({ length: 3_000 }, (_, i) => i % awards.length);
     const list = Buffer.concat(all.map((i) => bytes[i]!));
@@ -111,7 +111,7 @@ describe('The commands that a restore writes', () => {
     expect(await world.redis.exists(`${key}:gone`)).to.equal(0);
   });
 
-  it('are done none of, where there are none', async () => {
+  it('may be empty, and then nothing is sent', async () => {
     expect(await run(new CommandWriter())).to.equal(1);
   });
 

@@ -45,11 +45,11 @@ describe('The metrics of a restore', () => {
       ...(onProgress && { onProgress }),
     });
 
-  it('are nothing while none is needed', async () => {
+  it('are 0 while no restore is needed', async () => {
     expect(await figures()).to.deep.equal({ running: 0, users: 0, users_expected: 0, unfinished: 0 });
   });
 
-  it('tell how far one is, that one was cut off, and that it is over', async () => {
+  it('show the progress of a restore, its interruption and its end', async () => {
     await world.redis.unlink(...(await keysOf(world.redis, world.partition)));
     const cut = new AbortController();
     const isCut = await restore(cut.signal, () => {

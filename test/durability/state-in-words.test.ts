@@ -188,7 +188,7 @@ describe("The names of a user's state in SQL", () => {
   });
   after(() => database.drop());
 
-  it('are those of the function library, place by place', async () => {
+  it('are those of the function library, slot by slot', async () => {
     const { rows } = await database.pool.query('select state_layout() as layout');
     expect(rows).to.deep.equal([
       {
@@ -325,7 +325,7 @@ describe("A user's state in words", () => {
     Object.fromEntries<unknown>(words.filter((row) => row.record === record).map(({ key, value }) => [String(key), value]));
   const instant = (value: unknown): string => new Date(String(value)).toISOString();
 
-  it('has every place, moments and days as such, and objects by their keys', async () => {
+  it('has every slot, moments and days as such, and objects by their keys', async () => {
     const stored = await world.pool.query<{ board: string; seq: string }>(
       `select key as board, seq from leaderboard_entries as entry
          join configured_objects as object on object.tenant = entry.tenant and no = leaderboard where user_id = 'ana'`,
@@ -392,7 +392,7 @@ describe("A user's state in words", () => {
     ]);
   });
 
-  it('says what the API says', async () => {
+  it('agrees with the API', async () => {
     const metrics = await read<{ key: string; current: number }[]>(world, userPath('ana', '/metrics?keys=cards,minutes'));
     for (const { key, current } of metrics) expect(valuesOf('metric', key).total, key).to.equal(current);
     expect(metrics).to.have.lengthOf(2);
@@ -417,7 +417,7 @@ describe("A user's state in words", () => {
     expect((await readPlace(world, 'ana', 'weekly-cards')).value).to.equal(places['weekly-cards'][0].value);
   });
 
-  it('leaves out what there is none of', async () => {
+  it('leaves out empty values', async () => {
     const rows = (await inWords('ben')).map(({ record, key, place, value }) => [[record, key ?? '', place].join(' '), value]);
     const now = '2040-01-06T20:00:00+00:00';
     const noStreak = { length: 0, lostLength: 0 };
