@@ -43,7 +43,7 @@ const confirmation = (of: typeof here, more: Partial<Confirmation & { isFresh: b
   ...more,
 });
 
-describe('Whether a Redis may become the active one', () => {
+describe('The decision about the active Redis', () => {
   const standing = (more: Partial<ClaimState>): ClaimState => ({
     own: here,
     others: [],
@@ -53,38 +53,38 @@ describe('Whether a Redis may become the active one', () => {
     ...more,
   });
   const cases: readonly (readonly [string, ClaimPurpose, Partial<ClaimState>, string | undefined])[] = [
-    ['the first one may', { epoch: 'none' }, { active: undefined }, undefined],
-    ['the active one may, whatever it needs', { epoch: 'past' }, {}, undefined],
-    ['the active one under another address may', { epoch: 'none' }, { active: { ...here, address: 'redis://alias:6379' } }, undefined],
+    ['allows the first one', { epoch: 'none' }, { active: undefined }, undefined],
+    ['allows the active one, whatever it needs', { epoch: 'past' }, {}, undefined],
+    ['allows the active one under another address', { epoch: 'none' }, { active: { ...here, address: 'redis://alias:6379' } }, undefined],
     [
-      'one at the address of the active one, with another run_id, may',
+      'allows one at the address of the active one, with another run_id',
       { epoch: 'none' },
       { own: { ...here, servers: ['run-3/0'] } },
       undefined,
     ],
-    ['not while another is confirmed', { epoch: 'current' }, { others: [confirmation(elsewhere)], active: elsewhere }, 'confirmed'],
-    ['not while another prefix of it is', { epoch: 'none' }, { others: [confirmation({ ...here, prefix: 'old' })] }, 'confirmed'],
+    ['refuses one while another is confirmed', { epoch: 'current' }, { others: [confirmation(elsewhere)], active: elsewhere }, 'confirmed'],
+    ['refuses one while another prefix of it is confirmed', { epoch: 'none' }, { others: [confirmation({ ...here, prefix: 'old' })] }, 'confirmed'],
     [
-      'not another logical database',
+      'refuses another logical database',
       { epoch: 'none' },
       { others: [confirmation({ ...here, address: 'a', servers: ['run-1/1'] })] },
       'confirmed',
     ],
-    ['not right after the others have stopped', { epoch: 'none' }, { others: [confirmation(elsewhere, { isStopped: true })] }, 'confirmed'],
+    ['refuses one right after the others have stopped', { epoch: 'none' }, { others: [confirmation(elsewhere, { isStopped: true })] }, 'confirmed'],
     [
-      'at the same address as soon as the others have stopped',
+      'allows one at the same address as soon as the others have stopped',
       { epoch: 'none' },
       { others: [confirmation({ ...here, servers: ['run-0/0'] }, { isStopped: true })] },
       undefined,
     ],
-    ['not at once when it was elsewhere', { epoch: 'none' }, { active: elsewhere }, 'silent'],
-    ['after the others were silent', { epoch: 'none' }, { active: elsewhere, claimingMs: 5_000 }, undefined],
-    ['not at once when others were killed', { epoch: 'none' }, { others: [confirmation(elsewhere, { isFresh: false })] }, 'silent'],
-    ['at once when in sync', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
-    ['never again by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, claimingMs: 60_000 }, 'superseded'],
-    ['when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, claimingMs: 5_000 }, undefined],
+    ['refuses one at once when the active one was elsewhere', { epoch: 'none' }, { active: elsewhere }, 'silent'],
+    ['allows one after the others were silent', { epoch: 'none' }, { active: elsewhere, claimingMs: 5_000 }, undefined],
+    ['refuses one at once when others were killed', { epoch: 'none' }, { others: [confirmation(elsewhere, { isFresh: false })] }, 'silent'],
+    ['allows one at once when it is in sync', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
+    ['refuses one by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, claimingMs: 60_000 }, 'superseded'],
+    ['allows one when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, claimingMs: 5_000 }, undefined],
     [
-      'not even then while another is confirmed',
+      'refuses even that one while another is confirmed',
       { epoch: 'past', isExplicit: true },
       { active: elsewhere, others: [confirmation(elsewhere)], claimingMs: 60_000 },
       'confirmed',
@@ -96,7 +96,7 @@ describe('Whether a Redis may become the active one', () => {
     });
   }
 
-  it('is refused in a sentence that names both, and the process', () => {
+  it('refuses with a sentence that names both, and the process', () => {
     const objection = objectionTo({ epoch: 'none' }, standing({ others: [confirmation(elsewhere)] }))!;
     expect(objectionMessage(objection)).to.match(
       /redis:\/\/there:6379 with the prefix laurel, confirmed by process 42 on api-1\. This process uses redis:\/\/here:6379 with the prefix laurel\./,
@@ -107,7 +107,7 @@ describe('Whether a Redis may become the active one', () => {
     ['confirmed', true],
     ['silent', false],
   ] as const) {
-    it(`is no other Redis when only its run_id has changed: it has restarted, or its address leads to two servers (${reason})`, () => {
+    it(`knows the same Redis when only its run_id has changed: it has restarted, or its address leads to two servers (${reason})`, () => {
       const before = confirmation({ ...here, servers: ['run-0/0'] }, { isFresh });
       const objection = objectionTo({ epoch: 'none' }, standing({ others: [before] }))!;
       expect(objection.reason).to.equal(reason);
@@ -119,7 +119,7 @@ describe('Whether a Redis may become the active one', () => {
     });
   }
 
-  it('is named without its login, and with the machine where only that reaches it', () => {
+  it('names a Redis without its login, and with the machine where only that reaches it', () => {
     expect(redisPlaceName('rediss://user:secret@db.internal:6380/2', '.')).to.equal('rediss://db.internal:6380/2');
     expect(redisPlaceName('redis+sentinel://:secret@a:1,b:2/main', '.')).to.equal('redis+sentinel://a:1,b:2/main');
     expect(redisPlaceName('redis://127.0.0.1:6379', '.')).to.match(/^redis:\/\/localhost:6379 on \S+$/);
@@ -248,7 +248,7 @@ describe('A second Redis, or prefix, on the same Postgres', () => {
     expect(await epochs(world)).to.deep.equal(after);
   });
 
-  it('is not what a restart leaves: no response and no line of the log says so, and every process serves again', async () => {
+  it('is not caused by a restart: no response and no log line says so, and every process serves again', async () => {
     const redis = await OwnRedis.start();
     cleaning.push(() => redis.stop());
     const { log, lines } = logLines('info');

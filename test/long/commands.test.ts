@@ -29,7 +29,7 @@ describe('The commands of an operator', () => {
     return folder;
   }
 
-  it('say which version they are of', async () => {
+  it('print their version', async () => {
     expect(await runLaurel(['--version'], {})).to.include({ code: 0, output: `${version}\n`, log: '' });
   });
 
@@ -162,7 +162,7 @@ describe('laurel status', () => {
     expect(await stage.redis.hgetall(`${stage.partition}meta`), 'it changes nothing').to.deep.equal(before);
   });
 
-  it('tells a Redis that lacks something from one that is in sync, and a store that does not answer', async () => {
+  it('distinguishes a Redis out of sync from one in sync, and reports a store that does not respond', async () => {
     await stage.pool.query(`update stream_offsets set last_ms = last_ms + 1000000000000`);
     const behind = await report();
     expect(behind.log).to.equal(`${noProcess}Redis is out of sync for 1 tenant.\n`);

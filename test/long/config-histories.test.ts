@@ -134,8 +134,8 @@ function broken(before: ReadonlyMap<string, ConfigObject>, now: ReadonlyMap<stri
   });
 }
 
-describe('Whatever files are applied, one after the other', () => {
-  it('the outcome is valid, loses nothing, and neither the last file nor an export of it all changes anything when it is applied again', () => {
+describe('A configuration after any sequence of files', () => {
+  it('is valid, loses nothing, and is not changed by applying the last file or an export of it again', () => {
     let applied = 0;
     fc.assert(
       fc.property(fc.array(fc.tuple(files, fc.boolean()), { minLength: 1, maxLength: 6 }), (steps) => {

@@ -67,7 +67,7 @@ describe('A new configuration', () => {
     return applyConfig(other.context, { name: 'other.yaml', text }, { prune: false, dryRun: false });
   };
 
-  it('is in force in every process as soon as it has been applied in one', async () => {
+  it('takes effect in every process as soon as one has applied it', async () => {
     for (let rate = 2; rate <= 12; rate += 1) {
       await applyOn(rate % 2 === 0 ? 'first' : 'other', rate);
       const answers = await Promise.all([...addresses, ...addresses].map(send));
@@ -153,7 +153,7 @@ describe('laurel apply', () => {
     return { rows, meta };
   }
 
-  it('puts a file into force in the running service, and does nothing the second time', async () => {
+  it('applies a file to the running service, and does nothing the second time', async () => {
     expect(rateOf(await send())).to.equal(1);
     const file = await configFile(ratedConfig(7));
     const first = await runLaurel(['apply', file], env());
@@ -168,7 +168,7 @@ describe('laurel apply', () => {
     expect(rows).to.deep.equal([{ via: 'command', operation: 'apply', version: 2 }]);
   });
 
-  it('--dry-run says what it would change, and changes nothing', async () => {
+  it('prints with --dry-run what it would change, and changes nothing', async () => {
     const before = await stored();
     const { code, output } = await runLaurel(['apply', '--dry-run', await configFile(ratedConfig(9))], env());
     expect(code).to.equal(0);
@@ -179,7 +179,7 @@ describe('laurel apply', () => {
     expect(rateOf(await send())).to.equal(7);
   });
 
-  it('--prune archives what the file leaves out, and the file brings it back with its data', async () => {
+  it('archives with --prune what the file leaves out, and brings it back with its data when the file has it again', async () => {
     const { total } = (await send()).body as EventAnswer;
     const all = await configFile(ratedConfig(7));
     const kept = await runLaurel(['apply', await configFile({ metrics: [{ key: 'other', name: 'Other' }] })], env());
@@ -213,7 +213,7 @@ describe('laurel apply', () => {
     expect(rateOf(await send())).to.equal(7);
   });
 
-  describe('stamps the clock of the services, whatever its own environment says:', () => {
+  describe('uses the clock of the services, whatever its own environment says:', () => {
     const hourly = JSON.stringify({
       metrics: [{ key: 'cards', name: 'Cards' }],
       points: [

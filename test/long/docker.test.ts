@@ -62,7 +62,7 @@ describe('The compose file', () => {
     expect(listed.sort()).to.deep.equal([...new Set(used)].sort());
   });
 
-  it('gets its secrets from one line, which the documents have alike', async () => {
+  it('gets its secrets from one command, the same in every document', async () => {
     const line = /^# (\(umask 077; set -C; .*)$/m.exec(read('.env.example'))![1]!;
     for (const page of ['README.md', 'docs/running.md']) expect(read(page)).to.include(`${line}\ndocker compose up --build`);
     await run('sh', ['-c', line], { cwd: folder });

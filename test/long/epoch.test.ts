@@ -115,7 +115,7 @@ describe('A Redis that is out of sync with Postgres', () => {
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
   }
 
-  it('is refused when it has come back empty, and served again when its data is back', async () => {
+  it('is refused when it restarts empty, and served again when its data is back', async () => {
     const saved = await save(world.redis, world.partition);
     await lose(world.redis, world.partition);
     await forget();
@@ -200,13 +200,13 @@ describe('A Redis server that is killed', () => {
     await server.stop();
   });
 
-  it('and comes back with its data is served again', async () => {
+  it('is served again when it restarts with its data', async () => {
     await server.startAgain();
     await untilReady(world);
     expect(outcomeOf(await event())).to.deep.equal([201, 10]);
   });
 
-  it('and comes back without its files is refused', async () => {
+  it('is refused when it restarts without its files', async () => {
     await rm(join(server.folder, 'redis', 'appendonlydir'), { recursive: true });
     await server.startAgain();
     const why = async (): Promise<string> => ((await world.get('/health/ready')).body as { error?: string }).error ?? '';

@@ -49,7 +49,7 @@ describe('The largest configuration', () => {
   const send = async (value: number, attributes = {}): Promise<EventBody> =>
     bodyOf(await world.event('m', { user: { id: 'ana', name: 'Ana', attributes }, value }), 201);
 
-  it('is one event’s, whole: everything that it changes is in the answer, in Redis and in Postgres', async () => {
+  it('is applied by one event completely: everything it changes is in the response, in Redis and in Postgres', async () => {
     // Down once, so that every trigger has a high-water mark to keep, and then up with new values of all attributes.
     await send(5, all('yes'));
     await send(-2);
@@ -79,7 +79,7 @@ for i = 1, 20000 do
 end
 return #texts`;
 
-describe('No call holds Redis for more than 50 ms', () => {
+describe('A call', () => {
   // Without an append-only file and snapshots: after a fork for one, calls pay for copies of the pages that they write to (28 to 51 ms, 8 to 12 without).
   let server: PlainRedis;
   let redis: Redis;
@@ -104,7 +104,7 @@ describe('No call holds Redis for more than 50 ms', () => {
   };
 
   for (const { what, objects, config: largest } of largestPlans()) {
-    it(`under ${objects} ${what}, which are as many as there may be`, async () => {
+    it(`holds Redis for at most 50 ms under ${objects} ${what}, which is the maximum`, async () => {
       const before = await yardstickTime();
       const { planBytes: _, ...calls } = await measureLargest(redis, largest, 2, cpuTime(redis));
       const slowness = Math.max(before, await yardstickTime()) / yardstickUs;

@@ -92,19 +92,19 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     await stage.stop();
   });
 
-  it('puts every event into Postgres exactly once', () => {
+  it('are each stored in Postgres exactly once', () => {
     expect(counted.size).to.equal(eventCount);
     expect(ledger.map(({ id }) => id).sort()).to.deep.equal([...counted.keys()].sort());
   });
 
-  it('counts them in an order that explains every single answer', () => {
+  it('are counted in an order that explains every single response', () => {
     for (const { id, at } of ledger) {
       const { drawn: one, answer } = counted.get(id)!;
       expect(said(answer), `event ${id}: ${JSON.stringify(one)}`).to.deep.equal(model.track(one, at));
     }
   });
 
-  it('counts an event that was answered before another was sent, before it', () => {
+  it('are counted before those that were sent after their response', () => {
     let latestStart = 0;
     for (const { id } of ledger) {
       const { from, to } = counted.get(id)!;
@@ -113,14 +113,14 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     }
   });
 
-  it("keeps each event's moment, in that order, and the user's own date at it", () => {
+  it("keep their moments in that order, and the user's own date at each", () => {
     ledger.forEach(({ id, day, at }, index) => {
       expect(at.getTime()).to.be.at.least(ledger[index - 1]?.at.getTime() ?? 0);
       expect(day).to.equal(DateTime.fromJSDate(at, { zone: zoneName(counted.get(id)!.drawn.user) }).toISODate());
     });
   });
 
-  it('answers a replay with the first event, and with a total of the moment', () => {
+  it('are replayed with the first event, and with a total of the moment', () => {
     expect(replays.length).to.be.greaterThan(0);
     const totals = new Map<string, { readonly from: number; readonly total: number }[]>();
     for (const { drawn: one, answer, from } of counted.values()) {
@@ -142,11 +142,11 @@ describe(`${eventCount} events of ${userCount} users from ${clients} clients at 
     }
   });
 
-  it('leads to the totals, points and levels of the model', () => expectTotals(model, client, address));
+  it('lead to the totals, points and levels of the model', () => expectTotals(model, client, address));
 
-  it('leads to the ranks of the model, ties included', () => expectRanks(model, client, address));
+  it('lead to the ranks of the model, ties included', () => expectRanks(model, client, address));
 
-  it('leaves Postgres equal to Redis, field by field', async () => {
+  it('leave Postgres equal to Redis, field by field', async () => {
     expect(await stage.differences()).to.deep.equal([]);
   });
 });

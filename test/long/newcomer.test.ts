@@ -113,7 +113,7 @@ describe('The first start of Laurel', () => {
     return { redis: inRedis, postgres: rows.map(({ total }) => total), rowsOfTheKey: keyed.rowCount };
   }
 
-  it('is given an address, an admin key and a request, and the request works', async () => {
+  it('prints an address, an admin key and a request that works', async () => {
     const address = await start();
     key = /^Its admin key, which is shown only this once: (\S+)$/m.exec(laurel.output)![1]!;
     pasted = readCurl(laurel.output);
@@ -128,13 +128,13 @@ describe('The first start of Laurel', () => {
     expect(body).to.containSubset(facts);
   });
 
-  it('is shown the same request in the README', () => {
+  it('prints the request that the README shows', () => {
     const written = readCurl(readme);
     expect(written.url).to.equal(`http://127.0.0.1:7070${new URL(pasted.url).pathname}`);
     expect([written.body, Object.keys(written.headers)]).to.deep.equal([pasted.body, Object.keys(pasted.headers)]);
   });
 
-  it('is counted for the client library too, with the lines of the README', async () => {
+  it('counts an event of the client library, with the lines of the README', async () => {
     const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readme)!;
     const printed = 'http://127.0.0.1:7070';
     expect(code).to.include(printed);
@@ -167,7 +167,7 @@ describe('The first start of Laurel', () => {
     expect(living(all)).to.deep.equal([]);
   });
 
-  it('finds all data at the next start, and is shown no other key', async () => {
+  it('keeps all data for the next start, and prints no other key', async () => {
     const address = await start();
     expect(laurel.output).to.not.include('admin key');
     expect(await stored()).to.deep.equal({ redis: 200, postgres: [200], rowsOfTheKey: 1 });
@@ -175,7 +175,7 @@ describe('The first start of Laurel', () => {
     expect([status, body.total]).to.deep.equal([201, 300]);
   });
 
-  it('finds all data after kill -9 of all processes', async () => {
+  it('keeps all data after kill -9 of all processes', async () => {
     const survivors = servers();
     await laurel.kill();
     const address = await start();
@@ -216,7 +216,7 @@ describe('The first start of Laurel', () => {
     }
   });
 
-  it('is given a request for a metric of CONFIG', async () => {
+  it('prints a request for a metric of CONFIG', async () => {
     const other = await mkdtemp(join(tmpdir(), 'laurel-newcomer-'));
     try {
       const CONFIG = await configFile({ metrics: [{ key: 'Laps_1', name: 'Laps' }] });

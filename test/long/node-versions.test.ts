@@ -12,7 +12,7 @@ const run = promisify(execFile);
 /** The oldest and the newest version that the README names. */
 const versions = [20, 26];
 
-describe('Laurel runs on the versions of Node that the README names', () => {
+describe('The Node.js versions of the README', () => {
   let folder: string;
   let stage: Stage;
   before(async () => {
@@ -25,14 +25,14 @@ describe('Laurel runs on the versions of Node that the README names', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('which package.json agrees with', async () => {
+  it('agree with package.json', async () => {
     const read = (name: string): Promise<string> => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
     expect((JSON.parse(await read('package.json')) as { engines: { node: string } }).engines.node).to.equal(`>=${versions[0]}`);
     expect(await read('README.md')).to.match(new RegExp(`Node\\.js: ${versions[0]}, .*and ${versions[1]} work`));
   });
 
   for (const version of versions) {
-    it(`starts, counts an event and stops with Node ${version}`, async () => {
+    it(`run Laurel, which starts, counts an event and stops: ${version}`, async () => {
       // The package of the program itself: the package "node" fetches it in an install script, which npm may refuse.
       const name = `node-${process.platform}-${process.arch}`;
       const prefix = join(folder, String(version));

@@ -14,7 +14,7 @@ const awayMs = limits.postgresQueryTimeoutMs + 6 * limits.accountPollMs;
 /** Half the timeout of a query: the machine may be busy. */
 const promptMs = limits.postgresQueryTimeoutMs / 2;
 
-describe('While Postgres is away', () => {
+describe('A service without Postgres', () => {
   let postgres: OwnPostgres;
   let world: World;
   let sent = 0;
@@ -65,7 +65,7 @@ describe('While Postgres is away', () => {
     expect(headers.get('retry-after')).to.equal('1');
   };
 
-  it('frozen: events are accepted all the while, and all are in Postgres once it resumes', async () => {
+  it('accepts events while Postgres is frozen, and stores all once it resumes', async () => {
     postgres.freeze();
     await sendAllTheWhile();
     expect((await world.get('/health/ready')).status).to.equal(200);
@@ -74,7 +74,7 @@ describe('While Postgres is away', () => {
     await expectNothingLost();
   });
 
-  it('stopped: events are accepted, calls that need Postgres are a 503 that says so, and all events are in Postgres after its restart', async () => {
+  it('accepts events while Postgres is stopped, returns 503 for calls that need it, and stores all events after its restart', async () => {
     await postgres.shutDown();
     await sendAllTheWhile();
     expect((await world.get('/v1/leaderboards')).status).to.equal(200);

@@ -370,7 +370,7 @@ describe('A Postgres that Laurel can’t use', () => {
     });
   }
 
-  it('says whom it waits for while another start migrates', async () => {
+  it('names the other start whose migration it waits for', async () => {
     const other = await opened(`${owner}?application_name=other`);
     await other.query('begin');
     await other.query('select pg_advisory_xact_lock(7241865325823964)');
@@ -393,7 +393,7 @@ describe('A Postgres that Laurel can’t use', () => {
     expect(found).to.deep.equal([{ schemaname: role }, { schemaname: role }]);
   });
 
-  it('has a row above for each of its problems', () => {
+  it('has a row in the table for each problem', () => {
     const met = new Set<string>([...rows.map(([problem]) => problem), ...notMet]);
     expect(Object.keys(postgresProblems).filter((problem) => !met.has(problem))).to.deep.equal([]);
   });

@@ -125,7 +125,7 @@ describe('A Redis that lacks what Postgres has', () => {
     return server;
   }
 
-  it('because everything was deleted under it (FLUSHALL) is restored before it is served again', async () => {
+  it('is restored before it is served again after FLUSHALL', async () => {
     const server = await ownServer();
     const stage = await Stage.set({ redisUrl: server.url });
     await stage.send(30);
@@ -140,7 +140,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('because its server has come back without its files is restored', async () => {
+  it('is restored when its server restarts without its files', async () => {
     const server = await ownServer();
     const stage = await Stage.set({ redisUrl: server.url });
     await stage.send(30);
@@ -151,7 +151,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('because its server has come back with an older append-only file is restored, also with one of before a restore', async () => {
+  it('is restored when its server restarts with an older append-only file, also one from before a restore', async () => {
     const server = await ownServer();
     const stage = await Stage.set({ redisUrl: server.url });
     await stage.send(30);
@@ -166,7 +166,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('because its server has come back with an older snapshot is restored', async () => {
+  it('is restored when its server restarts with an older snapshot', async () => {
     const server = await plainServer();
     const stage = await Stage.set({ redisUrl: server.url });
     await stage.send(30);
@@ -178,7 +178,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('because its append-only file was cut off in the middle of an entry is restored', async () => {
+  it('is restored when its append-only file was cut off within an entry', async () => {
     const server = await ownServer();
     const stage = await Stage.set({ redisUrl: server.url });
     await stage.send(30);
@@ -189,7 +189,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('because a replica without the newest of it has taken over is restored, whatever that replica remembers', async () => {
+  it('is restored when a replica without its newest data has taken over, whatever that replica knows', async () => {
     const [first, second] = [await plainServer(), await plainServer()];
     const stage = await Stage.set({ redisUrl: first.url });
     await stage.send(10);
@@ -251,7 +251,7 @@ describe('A Redis that lacks what Postgres has', () => {
     await stage.expectNothingLost();
   });
 
-  it('but not because of what Postgres has not got yet is left as it is', async () => {
+  it('is left as it is when it only has more than Postgres', async () => {
     const server = await ownServer();
     const stage = await Stage.set({ redisUrl: server.url, roles: { api: true, worker: false } });
     for (let i = 0; i < 10; i += 1) await stage.event();
@@ -312,7 +312,7 @@ describe('A Redis that lacks what Postgres has', () => {
     expect([reply.status, ((await reply.json()) as { current: number }).current]).to.deep.equal([200, 15]);
   });
 
-  it('is gone on with by the next worker when the first is stopped in the middle', async () => {
+  it('is restored by the next worker when the first is stopped halfway', async () => {
     const stage = await Stage.set({ settings: { autoRestore: false } });
     const { world } = stage;
     for (let first = 0; first < 1_800; first += 600) {
@@ -344,7 +344,7 @@ describe('A Redis that lacks what Postgres has', () => {
 describe('A Redis that loses the function library under load', () => {
   afterEach(clean);
 
-  it('is given it again, and no request fails', async () => {
+  it('is loaded with it again, and no request fails', async () => {
     const library = bundleLibrary().name;
     const world = await startWorld();
     cleaning.push(() => world.stop());

@@ -34,7 +34,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
     world = redis = cluster = undefined;
   });
 
-  it('may do what Laurel does, and what it does not do it may not', async () => {
+  it('has the permissions that Laurel needs, and no others', async () => {
     redis = await PlainRedis.start();
     expect(given).to.include(`~{${prefix}:*`);
     await redis.redis.call('ACL', 'SETUSER', 'laurel', ...given);
@@ -66,7 +66,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is the same with redis-cli, in a shell', async () => {
+  it('can be created with redis-cli in a shell', async () => {
     redis = await PlainRedis.start();
     const { stdout } = await shell('sh', ['-c', `printf '%s\\n' ${inServer}`]);
     const [command = '', ...words] = stdout.trimEnd().split('\n');
@@ -74,7 +74,7 @@ describe('The Redis user of docs/operations/redis.md', () => {
     expect(await redis.redis.call(command, ...words)).to.equal('OK');
   });
 
-  it('may do so in a cluster', async () => {
+  it('has them in a cluster too', async () => {
     cluster = await startCluster(2);
     for (const node of cluster.nodes) await node.redis.call('ACL', 'SETUSER', 'laurel', ...given);
     const redisUrl = cluster.url.replace('//', '//laurel:secret@');

@@ -86,7 +86,7 @@ describe('A Redis behind Sentinel', () => {
     expect(await insist(world, 'demoted')).to.equal(4);
   });
 
-  it('is changed for the new master when it dies, and what was answered is there', async () => {
+  it('is replaced by the new master when it dies, with all acknowledged data', async () => {
     for (let i = 1; i <= 3; i += 1) await insist(world, `more ${i}`);
     await world.drain();
     await master.redis.wait(1, 1_000);

@@ -495,7 +495,7 @@ const table: readonly Row[] = [
   },
 ];
 
-describe('What Laurel says about Redis', () => {
+describe('The error about Redis', () => {
   afterEach(async () => {
     for (let clean = cleaning.pop(); clean; clean = cleaning.pop()) await clean();
     await killChildren();
@@ -512,7 +512,7 @@ describe('What Laurel says about Redis', () => {
     });
   }
 
-  it('is met by a server for each sentence', () => {
+  it('has a test for each sentence', () => {
     expect(Object.keys(redisProblems).filter((id) => !table.some((row) => row.id === id))).to.deep.equal([]);
   });
 });

@@ -73,7 +73,7 @@ describe('laurel restore and laurel verify', () => {
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
-  it('restores users with very many idempotency keys in chunks of keys', async () => {
+  it('restore users with very many idempotency keys in chunks of keys', async () => {
     const { pool, redis, partition } = world;
     const [many, few] = [2 * limits.restoreKeys + 1, 7];
     await pool.query(
@@ -94,14 +94,14 @@ describe('laurel restore and laurel verify', () => {
     expect(printed.at(-1)).to.equal(`${users} users of the default tenant: 0 differences.`);
   });
 
-  it('leaves a Redis alone that is in sync', async () => {
+  it('leave a Redis alone that is in sync', async () => {
     const before = await world.snapshot();
     await restore(context, print, {});
     expect(printed.at(-1)).to.equal('Redis is in sync with Postgres for the default tenant: nothing to restore.');
     expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
   });
 
-  it('continues a restore that was cut off', async () => {
+  it('continue a restore that was cut off', async () => {
     await lose();
     const { redis, pool, partition } = world;
     const options = { tenant, partition, redis, pool, ...allowed(redis, pool, world.settings.redisPrefix) };
@@ -123,7 +123,7 @@ describe('laurel restore and laurel verify', () => {
     expect(await differences(redis, pool, partition)).to.deep.equal([]);
   });
 
-  it('continues a restore that was interrupted, then killed, and then interrupted again', async () => {
+  it('continue a restore that was interrupted, then killed, and then interrupted again', async () => {
     await lose();
     const { redis, pool, partition, settings } = world;
     const meta = `${partition}${keyNames.meta}`;
@@ -202,7 +202,7 @@ describe('laurel restore and laurel verify', () => {
     expect((await event('user-1', 'key-1')).status).to.equal(202);
   });
 
-  it('writes no user where earlier ones are missing, or another restore is running', async () => {
+  it('write no user where earlier ones are missing, or another restore is running', async () => {
     await lose();
     const { redis, pool, partition } = world;
     const read = async (after: string): Promise<StoredUser[]> =>
@@ -223,7 +223,7 @@ describe('laurel restore and laurel verify', () => {
     expect(await redis.llen(`${partition}${keyNames.awards}${[...one[0]!.awards.keys()][0]}:${one[0]!.id}`)).to.equal(1);
   });
 
-  it('know an old copy of Redis, and refuse one of another database', async () => {
+  it('detect an old copy of Redis, and refuse a copy of another database', async () => {
     const meta = `${world.partition}meta`;
     const old = await world.redis.hget(meta, 'epoch');
     await lose();

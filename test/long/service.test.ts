@@ -182,7 +182,7 @@ describe('A service whose Redis goes away', () => {
   const get = (path: string): Promise<Answer> => client.send(world.address, 'GET', path);
   const totalOf = async (): Promise<number> => ((await get('/v1/users/ana/metrics/flashcards-viewed')).body as { current: number }).current;
 
-  it('is live and ready before', async () => {
+  it('is live and ready while Redis is there', async () => {
     expect([await get('/health/live'), await get('/health/ready')].map(statusOf)).to.deep.equal([200, 200]);
   });
 
@@ -366,7 +366,7 @@ describe('A database of an operator', () => {
     for (const key of await keysOf(world.redis, `{${world.settings.redisPrefix}-own:`)) await world.redis.del(key);
   });
 
-  it('that a newer version has migrated is refused, with a sentence that says what to do, and left as it is', async () => {
+  it('is refused when a newer version has migrated it, with a sentence that says what to do, and left as it is', async () => {
     await database.pool.query(`insert into migrations (name, run_on) values ('9999_of_a_newer_version', now())`);
     const refused = await start().then(
       () => 'it has started',

@@ -219,7 +219,7 @@ describe('The local stores', () => {
         expect(groupOf(pid)).not.to.equal(groupOf(process.pid));
       });
 
-      it('is not mistaken for another program that has its process number by now', async () => {
+      it('is not confused with another program that reuses its process id', async () => {
         const dataDir = await temporaryFolder();
         await (await start(kind, dataDir)).stop();
         const pidFile = { Redis: 'redis/redis.pid', Postgres: 'postgres/server/data/postmaster.pid' }[kind.name]!;
@@ -284,7 +284,7 @@ describe('The local stores', () => {
       expect((error as OperatorError).message).to.contain(`${short}, which is used instead, is open to others`);
     });
 
-    it('that a killed service had launched and not yet recorded is found, or gives way', async () => {
+    it('is found, or stops, when a killed service had started but not recorded it', async () => {
       const dataDir = await temporaryFolder();
       const redis = kinds[0]!;
       const first = await start(redis, dataDir);
@@ -305,7 +305,7 @@ describe('The local stores', () => {
       }
     });
 
-    it('that does not start is explained by the end of its log', async () => {
+    it('is explained by the end of its log when it does not start', async () => {
       const dataDir = await temporaryFolder();
       const first = await start(kinds[0]!, dataDir);
       await first.stop();
@@ -428,7 +428,7 @@ describe('The local stores', () => {
       expect(readFileSync(join(folder, 'copy', 'lib', 'libpq.so.5'), 'utf8')).to.equal('library');
     });
 
-    it('creates its user with what the system has', () => {
+    it('creates its user with the tools of the system', () => {
       const having =
         (...programs: string[]) =>
         (program: string): string | null =>

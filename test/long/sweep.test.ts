@@ -58,7 +58,7 @@ describe(`The sweep, with ${users} users in 24 zones`, () => {
     };
   }
 
-  it('takes a call for so many users, and looks only at those to whom something is due', async () => {
+  it('needs a bounded number of calls, and reads only users that are due', async () => {
     const all = Array.from({ length: users }, (_, index) => index);
     await send(all);
     const nextDay = Date.parse('2040-01-03T12:00:00Z');
@@ -82,7 +82,7 @@ describe(`The sweep, with ${users} users in 24 zones`, () => {
   });
 });
 
-describe('The moment at which time will next do something to a user', function () {
+describe('The next due time of a user', function () {
   this.timeout(30_000);
   const streaks = { enabled: true, metrics: [{ metricKey: 'm', threshold: 2 }] };
   const everyTwoDays = { key: 'days', type: 'time', timeUnit: 'days', timeInterval: 2, points: 1, status: 'active' };
@@ -106,7 +106,7 @@ describe('The moment at which time will next do something to a user', function (
     'streaks and triggers': { streaks, points: [{ key: 'p', name: 'P', triggers: [everyTwoDays, everyFiveHours] }] },
   };
   for (const [name, parts] of Object.entries(configurations)) {
-    it(`is that which the sweep would note, after each event: ${name}`, async () => {
+    it(`is what the sweep would store, after each event: ${name}`, async () => {
       const world = await startWorld({ config: configText({ metrics: [{ key: 'm', name: 'M' }], ...parts }) });
       try {
         const due = world.partition + keyNames.due;

@@ -196,7 +196,7 @@ describe('Weekly leaderboards with users in 20 zones, for ten weeks', () => {
   const readable = (rows: readonly Row[]): string[] =>
     rows.map(({ board: key, run, group, rank, user, value }) => `${key} ${run} ${group}: ${rank} ${user} ${value}`);
 
-  it('say with every event what the model says, and end each run once, when the last zone has', async () => {
+  it('respond to every event as the model does, and end each run once, after the last zone', async () => {
     const random = new Random(seed);
     const all = Array.from({ length: weeks + 1 }, (_, run) => eventsAround(run, random)).flat();
     // One run continues while the next has already begun further east.

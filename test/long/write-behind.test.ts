@@ -290,7 +290,7 @@ describe('The write-behind', () => {
     await expectExactlyOnce();
   });
 
-  it('takes nothing off the stream that is not committed', async () => {
+  it('removes only committed entries from the stream', async () => {
     const worker = work();
     await send(1);
     const load = keepSending();

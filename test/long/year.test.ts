@@ -152,7 +152,7 @@ describe('A year of three users, in three zones and then in others', () => {
   });
   after(() => world.stop());
 
-  it('goes as it was planned, moment by moment', async () => {
+  it('matches the plan at every step', async () => {
     const deeds = lives.flatMap((life) => deedsOf(life).map((deed) => ({ ...deed, user: life.user }))).sort((a, b) => a.at - b.at);
     const ends = new Map(lives.map(({ user, seen }) => [user, moment(seen.at(-1)?.[0] ?? '')]));
     for (const deed of deeds) {
@@ -166,7 +166,7 @@ describe('A year of three users, in three zones and then in others', () => {
   });
 
   for (const life of lives) {
-    it(`is told by the streak history of ${life.user}, day by day`, () => {
+    it(`agrees with the streak history of ${life.user}, day by day`, () => {
       const history = histories.get(life.user) ?? [];
       if (process.env['SHOW_HISTORY'] !== undefined) console.log(`\n${table(life.user, history)}\n`);
       expect(table(life.user, history)).to.equal(table(life.user, expectedHistory(life)));

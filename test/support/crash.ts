@@ -64,20 +64,20 @@ export function describeCrash(kills: number): void {
       await stage.stop();
     });
 
-    it('cut requests off', () => {
+    it('cuts requests off', () => {
       expect(traffic.tally.lost).to.be.greaterThan(0);
     });
 
     // One kill may leave none.
     if (kills > 1) {
-      it('left events behind that only a replay acknowledged', () => {
+      it('leaves events that only a replay acknowledges', () => {
         expect(traffic.tally.found).to.be.greaterThan(0);
       });
     }
 
     it('leaves every acknowledged event in Postgres exactly once, and no other', () => expectExactlyOnce(ledger, traffic.acknowledged));
 
-    it('counts them in an order that explains every answer', () => expectExplained(model, ledger, traffic.acknowledged));
+    it('leaves them in an order that explains every response', () => expectExplained(model, ledger, traffic.acknowledged));
 
     it('leads to the totals, points, levels and ranks of the model', async () => {
       await expectTotals(model, client, address);
