@@ -25,7 +25,7 @@ describe('The year in review of a user with 100,000 events, among thousands', ()
   });
   after(() => world.stop());
 
-  it('is answered within a second', async () => {
+  it('responds within a second', async () => {
     const times: number[] = [];
     for (let i = 0; i < 3; i += 1) {
       const began = performance.now();
@@ -38,7 +38,7 @@ describe('The year in review of a user with 100,000 events, among thousands', ()
     expect(Math.min(...times)).to.be.below(1_000);
   });
 
-  it('has exact percentiles up to a limit, and beyond it those of an even part of the users', async () => {
+  it('has exact percentiles up to a limit, and beyond it percentiles of an even sample', async () => {
     const { activity } = await read<Wrapped>(world, userPath('busy', '/wrapped?year=2038'));
     // User n has changed by 10 + 100 n in the year: 1,000 of the others by less than 100,000.
     const exact = Math.round((1_000 * 10_000) / others) / 100;
