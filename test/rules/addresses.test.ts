@@ -57,7 +57,7 @@ describe('Addresses', () => {
           expect(status).to.equal(expected);
         });
       }
-      it(`${base}: all of it is there`, async () => {
+      it(`stores the writes at ${base}`, async () => {
         expect(await readProfile(world, `user of ${base.slice(1)}`)).to.include({ name: 'Anna' });
       });
     }
@@ -65,7 +65,7 @@ describe('Addresses', () => {
 
   describe('Admin API at `/admin/v1`:', () => {
     const body = { freezes: [{ userId: 'ana' }] };
-    it('it is there', async () => {
+    it('serves its routes', async () => {
       expect((await world.request('POST', '/admin/v1/streaks/freezes', { body })).status).to.equal(201);
       expect((await world.get('/admin/v1/clock')).status).to.equal(200);
     });
@@ -77,7 +77,7 @@ describe('Addresses', () => {
       ['GET', '/admin/clock'],
       ['GET', '/users/ana'],
     ] as const) {
-      it(`and not elsewhere: ${method} ${path} is a 404`, async () => {
+      it(`returns 404 elsewhere: ${method} ${path}`, async () => {
         expect((await world.request(method, path, method === 'POST' ? { body } : {})).status).to.equal(404);
       });
     }

@@ -185,15 +185,15 @@ describe('Boosts', () => {
     });
   }
 
-  describe('for some users', () => {
+  describe('that name users:', () => {
     const lisbon = { city: 'Lisbon' };
     const cases: readonly (readonly [who: string, user: EventUser, earns: number])[] = [
       ['a boost without a user is for all users', 'any', 20],
       ['a cohort gets its own as well', { id: 'local', attributes: lisbon }, 60],
-      ['which goes by exact values', { id: 'other', attributes: { city: 'LISBON' } }, 20],
-      ['one user gets that for the one user', 'vip', 100],
-      ['and all that apply, once the attribute is there', { id: 'vip', attributes: lisbon }, 300],
-      ['but not for an id that only begins like it', 'vip2', 20],
+      ['a cohort goes by exact values', { id: 'other', attributes: { city: 'LISBON' } }, 20],
+      ['one user gets the boost for that user', 'vip', 100],
+      ['one user gets all boosts that apply, once the attribute is there', { id: 'vip', attributes: lisbon }, 300],
+      ['an id that only begins like it does not get the boost', 'vip2', 20],
     ];
     for (const [who, user, earns] of cases) {
       it(who, async () => {
@@ -227,13 +227,13 @@ describe('Boosts', () => {
     ]);
   });
 
-  it('that leave nothing of an award leave no award', async () => {
+  it('create no award when nothing is left of it', async () => {
     expect((await track(world, 'half', { user: 'ana', value: 1 })).points).to.deep.equal({});
     // 3 × 0.5 is 1.5: the award is boosted as a whole.
     expect((await track(world, 'half', { user: 'ana', value: 3 })).points['half']?.added).to.equal(1);
   });
 
-  it('that applied are listed in the award, and no others', async () => {
+  it('are listed in the award if they applied, and only then', async () => {
     const { points } = await track(world, 'shown', { user: 'ana', value: 1 });
     const boosts = points['shown']?.awards[0]?.boosts.map(({ id: _, ...boost }: { id?: string; name: string }) => boost);
     expect(boosts).to.deep.equal([

@@ -374,7 +374,7 @@ async function play(session: Session, { given, events = [], moves = [], changes,
   expect(await session.verify()).to.deep.equal([]);
 }
 
-describe('What time has done before the configuration changes', () => {
+describe('Elapsed time before a configuration change', () => {
   let arena: Arena;
   before(async () => {
     arena = await startArena();
@@ -385,7 +385,7 @@ describe('What time has done before the configuration changes', () => {
     ['more', 1, 2, null],
     ['fewer', 2, 1, 2],
   ] as const) {
-    it(`a run that is over has the participants of its limit, which is changed to ${what} before the worker ends the run`, async () => {
+    it(`is applied by the old rules: an ended run has the participants of its limit, changed to ${what} before the worker ends it`, async () => {
       const board = { key: 'b1', rankBy: { metric: 'cards' }, max, start: '2040-01-01', every: [3, 'day'] } as const;
       const document = buildDocument({ metrics: ['cards'], boards: [board] });
       const session = await arena.enter(document, baseMs);
@@ -408,7 +408,7 @@ describe('What time has done before the configuration changes', () => {
   }
 
   for (const each of cases) {
-    it(each.what, async () => {
+    it(`is applied by the old rules: ${each.what}`, async () => {
       const session = await arena.enter(buildDocument({ metrics: ['cards'], ...each.given }), baseMs);
       try {
         await play(session, each);
@@ -417,7 +417,7 @@ describe('What time has done before the configuration changes', () => {
       }
     });
 
-    it(`${each.what}, in a Redis that is restored from Postgres`, async () => {
+    it(`is applied by the old rules: ${each.what}, in a Redis that is restored from Postgres`, async () => {
       const session = await arena.enter(buildDocument({ metrics: ['cards'], ...each.given }), baseMs);
       try {
         await play(session, each, true);

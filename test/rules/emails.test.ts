@@ -360,7 +360,7 @@ describe('E-mails that are due', () => {
     expect(second!.payload).to.deep.include({ reactivation: { messageNumber: 2, daysSinceLastActive: 5 } });
   });
 
-  describe('achievement', () => {
+  describe('achievement_completed:', () => {
     const complete = async (user: object): Promise<unknown> => {
       const reply = await world.request('POST', '/v1/achievements/api/complete', { body: { user } });
       return bodyOf<{ achievement: unknown }>(reply, 201).achievement;
@@ -393,7 +393,7 @@ describe('E-mails that are due', () => {
       ['in the default zone', null, '2040-01-03T12:00:00Z', '2040-01-03T15:59:59Z', '2040-01-03T16:00:00Z'],
     ];
     for (const [what, tz, completed, notBefore, due] of cases) {
-      it(`completed ${what}`, async () => {
+      it(`of one completed ${what}`, async () => {
         await start({ defaultTimeZone: 'Europe/Berlin', reactivationDays: [] }, { enabled: false });
         await identify('ana', { tz });
         await fresh(completed);

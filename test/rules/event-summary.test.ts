@@ -171,7 +171,7 @@ describe('An event summary', () => {
     }
   }
 
-  it('of 400 days has 400 items', async () => {
+  it('has 400 items for 400 days', async () => {
     const items = await summary(world, cases[4]!.rule, 'metrics/m', range('daily', '2039-01-01', '2040-02-04'));
     expect(items).to.have.lengthOf(400);
     expect(items.at(-1)).to.deep.equal({ date: '2040-02-04', total: -2, change: 0 });
@@ -186,7 +186,7 @@ describe('An event summary', () => {
     }
   });
 
-  it('of points has what was really added, and what time has added on its local day', async () => {
+  it('counts for points what was really added, and what time has added on its local day', async () => {
     const user = { id: 'earner', tz: 'Asia/Tokyo' };
     await world.setClock('2040-03-05T01:00:00Z');
     await track(world, 'm', { user, value: 2 });
@@ -262,7 +262,7 @@ describe('An event summary', () => {
     });
   }
 
-  it('is a 404 for an unknown user, and has the ends of the calendar', async () => {
+  it('returns 404 for an unknown user, and has the ends of the calendar', async () => {
     const reply = await world.get(userPath('nobody', `/metrics/m/event-summary?aggregation=daily&${dates}`));
     expect(reply.status).to.equal(404);
     for (const [first, last] of [
@@ -380,7 +380,7 @@ describe(`Event summaries of a random history (SEED=${seed})`, () => {
   }
 
   for (const aggregation of ['daily', 'weekly', 'monthly']) {
-    it(`are what the events come to, ${aggregation}`, async () => {
+    it(`equal the sums of the events, ${aggregation}`, async () => {
       for (const user of users) {
         for (const [first, last] of [
           ['2040-02-01', '2041-03-01'],
@@ -402,7 +402,7 @@ describe(`Event summaries of a random history (SEED=${seed})`, () => {
     });
   }
 
-  it('are kept as the events and awards come to', async () => {
+  it('equal the stored events and awards', async () => {
     expect(await aggregateDifferences(world.pool)).to.deep.equal([]);
   });
 });

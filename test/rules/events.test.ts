@@ -82,14 +82,14 @@ describe('Events', () => {
     });
     after(() => world.stop());
 
-    it('a hundred at once have a hundred different totals', async () => {
+    it('a hundred parallel events have a hundred different totals', async () => {
       const sent = Array.from({ length: 100 }, () => track(world, 'cards', { user: 'ana', value: 1 }));
       const totals = (await Promise.all(sent)).map(({ total }) => total).sort((a, b) => a - b);
       expect(totals).to.deep.equal(Array.from({ length: 100 }, (_, i) => i + 1));
       expect((await read<{ total: number }>(world, '/v1/users/ana/points/xp')).total).to.equal(10);
     });
 
-    it('a hundred with one Idempotency-Key are one', async () => {
+    it('a hundred parallel events with one Idempotency-Key count once', async () => {
       const sent = Array.from({ length: 100 }, () => world.event('cards', { user: { id: 'bo' }, value: 1 }, { 'idempotency-key': 'k' }));
       const replies = await Promise.all(sent);
       expect(replies.filter(({ status }) => status === 201).length).to.equal(1);

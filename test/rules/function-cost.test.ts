@@ -53,7 +53,7 @@ const dayMs = 86_400_000;
 /** Every command that an event made below, which takes the same time however many users there are, or grows with their logarithm. */
 const cheap = ['get', 'hget', 'hincrby', 'hmget', 'hset', 'lpush', 'xadd', 'zadd', 'zrem', 'zrevrank', 'zrevrange', 'zscore'];
 
-describe('What a call of the function costs, in commands', () => {
+describe('The commands of a function call', () => {
   let server: OwnRedis;
   let redis: Redis;
   let engine: Engine;
@@ -113,7 +113,7 @@ describe('What a call of the function costs, in commands', () => {
     expect(await commandsOf(once)).to.deep.equal({ get: 1, hget: 2, hmget: 1 });
   });
 
-  it('a place on a leaderboard that changes is five commands, and one number for all places', async () => {
+  it('a changed place on a leaderboard takes five commands, and one number for all places', async () => {
     await inLisbon(3);
     // Two boards of totals and a run move; the streak has been extended today.
     expect(await commandsOf(() => event('cards', 'user-1'))).to.deep.equal({

@@ -30,7 +30,7 @@ const tables = [
   'webhook_calendar_state',
 ];
 
-describe('What makes no message', () => {
+describe('No message is sent', () => {
   let world: World;
   afterEach(() => world.stop());
 
@@ -40,7 +40,7 @@ describe('What makes no message', () => {
   };
   const kinds = async (): Promise<string[]> => (await messagesOf(world)).map(({ kind, user }) => `${kind} ${user ?? ''}`);
 
-  it('anything without a subscription: nothing is stored', async () => {
+  it('for anything without a subscription: nothing is stored', async () => {
     world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
     await events(10);
     await pass(world, 30 * minute);
@@ -54,7 +54,7 @@ describe('What makes no message', () => {
     for (const table of tables.slice(2)) expect((await world.pool.query(`select 1 from ${table}`)).rows, table).to.deep.equal([]);
   });
 
-  it('what happened before the subscription; what happens right after is sent', async () => {
+  it('for what happened before the subscription; what happens right after is sent', async () => {
     world = await startWorld({ config: configText({ ...base, points: [points], leaderboards: [board] }) });
     await events(10);
     await pass(world, minute);
@@ -66,7 +66,7 @@ describe('What makes no message', () => {
     expect((await kinds()).sort()).to.deep.equal(['leaderboard.changed ', 'leaderboard.rank_changed bo', 'leaderboard.rank_changed cy']);
   });
 
-  it('a backfill: achievements, streaks and places that the configuration gives, and levels that it changes', async () => {
+  it('for a backfill: achievements, streaks and places that the configuration gives, and levels that it changes', async () => {
     world = await startWorld({ config: configText({ ...base, points: [points], ...receiver }) });
     await track(world, 'm', { user: 'dora', value: 0.5 });
     await events(10);
@@ -125,7 +125,7 @@ describe('What makes no message', () => {
     return kinds();
   }
 
-  it('a restore of Redis: each message is sent once, as if nothing had been lost', async () => {
+  it('a second time after a restore of Redis: each is sent once, as if nothing had been lost', async () => {
     const expected = await messagesOfDays(false);
     await world.stop();
     expect(expected.filter((kind) => kind.endsWith(' ana'))).to.include.members(['streak.lost ana', 'streak.freeze_consumed ana']);

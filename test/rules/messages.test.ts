@@ -297,7 +297,7 @@ describe('Messages', () => {
     ]);
   });
 
-  it('validates', async () => {
+  it('validate against the schema of their kind', async () => {
     const contract = new Contract();
     const more = /breakdownAttributeValues? is not in the contract$/;
     for (const { kind, payload } of await messagesOf(world)) {

@@ -154,7 +154,7 @@ describe('One event', () => {
     expect(inSlots.size).to.equal(1);
   });
 
-  it('has company in that slot only: no call of any kind leaves it', async () => {
+  it('stays in that slot, as does every other call', async () => {
     const { sent, inside } = await during(async () => {
       await world.redis.function('FLUSH');
       await world.configure(JSON.stringify({ metrics: [{ key: 'new', name: 'New' }] }));

@@ -31,7 +31,7 @@ const config = (levels: readonly number[], leaderboards: readonly object[]): str
 const daily = { ...board, key: 'daily', start: '2040-01-01', runUnit: 'day', runInterval: 1 };
 
 /** What would take longer than a statement may with millions of users does so here with some, since each is slow or statements may take no time. */
-describe('What is about all users of a tenant', () => {
+describe('A job over all users of a tenant', () => {
   const hastyMs = 400;
   let world: World;
   let worker: Worker;
@@ -99,7 +99,7 @@ describe('What is about all users of a tenant', () => {
     expect(await shown()).to.equal(users.length);
   });
 
-  it('is not looked through for the runs that are to be ended', async () => {
+  it('does not scan users for runs that are due to end', async () => {
     await send(['ana']);
     const { rows } = await world.pool.query<{ leaderboard: number; run: number }>('select leaderboard, run from leaderboard_entries');
     const { leaderboard, run } = rows[0]!;
@@ -128,7 +128,7 @@ describe('What is about all users of a tenant', () => {
     });
   }
 
-  it('is counted by level anew, some at a time', async () => {
+  it('recounts levels in batches', async () => {
     await send(['a', 'z']);
     await sweep();
     const more = limits.relevelLook + 10;
@@ -145,7 +145,7 @@ describe('What is about all users of a tenant', () => {
     expect(countedBy).to.contain('2');
   });
 
-  it('is not looked through for a pause', async () => {
+  it('does not scan users for a pause', async () => {
     await world.pool.query(
       `insert into user_streaks (tenant, user_id, pauses, rev)
        select ${tenant}, 'u' || i, jsonb_build_array(jsonb_build_object('id', 'p' || i)), 1 from generate_series(1, 5000) as i`,

@@ -195,7 +195,7 @@ describe('Reads', () => {
         expect((await world.request('DELETE', `${address}?ids=${many}`)).status).to.equal(422);
       });
     }
-    it('is every delete of several', () => expect(deletes).to.have.lengthOf(15));
+    it('is accepted by every delete of several objects', () => expect(deletes).to.have.lengthOf(15));
   });
 
   // It moves the clock, so it comes last.

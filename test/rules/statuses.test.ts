@@ -167,7 +167,7 @@ describe('Statuses', () => {
         (await loser.request('POST', '/admin/v1/admin-api-keys/rotate', { body: ids.map((id) => ({ id })) })).status;
       expect([await send(key?.id, nothing), await send(nothing)]).to.deep.equal([201, 200]);
     });
-    it('is every batch of the Admin API that may create', () => {
+    it('the table lists every batch of the Admin API that may create objects', () => {
       const stated = adminRoutes.filter(({ responses }) => 201 in responses);
       expect(stated.every(({ responses }) => 200 in responses)).to.equal(true);
       expect(stated.map(({ path }) => path.replace('systemId', 'system')).sort()).to.deep.equal(

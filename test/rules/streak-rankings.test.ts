@@ -44,7 +44,7 @@ const expected: Readonly<Record<string, readonly (readonly [string, number])[]>>
   ],
 };
 
-describe('The rankings of everybody by streak', () => {
+describe('The streak ranking of all users', () => {
   let world: World;
   before(async () => {
     world = await startWorld({ config });

@@ -99,9 +99,9 @@ describe('Users', () => {
     }
   });
 
-  describe('come into being', () => {
+  describe('are created', () => {
     for (const way of creating) {
-      it(`with all that ${way} says`, async () => {
+      it(`with every property that ${way} sends`, async () => {
         const id = fresh();
         expect((await ways[way](world, id, whole)).status).to.be.oneOf([200, 201]);
         await expectProfile(id, { ...whole, created: now, updated: now });
@@ -258,21 +258,21 @@ describe('Users', () => {
       return world.snapshot();
     };
     for (const way of creating) {
-      it(`${way} creates no user otherwise`, async () => {
+      it(`${way} without an email creates no user`, async () => {
         const id = fresh();
         const before = await settled();
         const reply = await ways[way](world, id, { name: 'Ana', subscribeToEmails: true });
         expect(answer(reply)).to.deep.equal([422, { error }]);
         expect(changedLines(before, await world.snapshot())).to.deep.equal([]);
       });
-      it(`${way} may bring it along`, async () => {
+      it(`${way} may send the email along`, async () => {
         const id = fresh();
         await ways[way](world, id, { email: 'a@b.c', subscribeToEmails: true });
         expect(await readProfile(world, id)).to.include({ email: 'a@b.c', subscribeToEmails: true });
       });
     }
     for (const way of changing) {
-      it(`${way} changes nothing otherwise`, async () => {
+      it(`${way} without an email changes nothing`, async () => {
         const id = fresh();
         await ways['PUT /users/{id}'](world, id, { subscribeToEmails: false });
         const before = await settled();

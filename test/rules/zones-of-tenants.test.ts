@@ -12,7 +12,7 @@ const trigger = { type: 'time', unit: 'days', interval: 1, points: 5 } as const;
 const document = buildDocument({ metrics: 1, systems: [{ triggers: [trigger] }] });
 const at = (iso: string): number => Date.parse(iso);
 
-describe('What a tenant far ahead in time knows of a zone', () => {
+describe('The zone rules loaded for a tenant far ahead in time', () => {
   let arena: Arena;
   let redis: Redis;
   before(async () => {
@@ -24,7 +24,7 @@ describe('What a tenant far ahead in time knows of a zone', () => {
     await arena.stop();
   });
 
-  it('does not do for the days that a user of another tenant has yet to settle', async () => {
+  it('are not used for days that another tenant’s user has yet to settle', async () => {
     const here = await arena.enter(document, at('2040-01-16T12:00:00Z'));
     // What is stored for this moment of Lisbon begins 400 days before it: on 2040-01-17 at 03:45.
     const ahead = await arena.enter(document, at('2041-02-20T03:45:00Z'));
