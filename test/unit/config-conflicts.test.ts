@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type ConfigDocument } from '../../src/config/schema/model.js';
 import { after, apply, both, byMetric, calls, messageOf, metric, only, points } from '../support/config.js';
 
-describe('A configuration file that does not go with the current configuration is refused:', () => {
+describe('A configuration file that conflicts with the current configuration', () => {
   const ranked = (fields: string): string => `leaderboards:\n  - {key: l, name: L, ${fields}}`;
   const needed = 'points:\n  - {key: p, name: P, triggers: [{key: t, type: metric, metricKey: m, metricThreshold: 1, points: 1}]}';
   const all = after(both, points(), byMetric);
@@ -68,10 +68,10 @@ describe('A configuration file that does not go with the current configuration i
     ],
   ];
   for (const [what, current, text, prune, message] of cases) {
-    it(what, () => expect(messageOf(current, text, { prune })).to.equal(message));
+    it(`is refused: ${what}`, () => expect(messageOf(current, text, { prune })).to.equal(message));
   }
 
-  it('what is wrong in objects that it does not mention is told without a place', () => {
+  it('is refused without a place for problems in objects that it does not mention', () => {
     const document = after(metric('m'), byMetric);
     const board = { ...only(document.leaderboards), end: '2020-01-01' };
     expect(messageOf({ ...document, leaderboards: [board] }, '{}')).to.equal(

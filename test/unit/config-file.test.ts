@@ -48,12 +48,12 @@ function parseCase(block: string): { what: string; text: string; message: string
   };
 }
 
-describe('A configuration file that is wrong is refused, with the place and the reason:', () => {
+describe('A wrong configuration file', () => {
   for (const { what, text, message } of `${badFiles}${badKinds}`
     .split(/^# /m)
     .slice(1)
     .map((block) => parseCase(block.trimEnd()))) {
-    it(what, () => expect(messageOf(text)).to.equal(message));
+    it(`is refused with the place and the reason: ${what}`, () => expect(messageOf(text)).to.equal(message));
   }
 
   const tooLarge = `f.yaml: the file is larger than ${limits.maxConfigFileBytes} bytes`;
@@ -92,10 +92,10 @@ describe('A configuration file that is wrong is refused, with the place and the 
     ],
   ];
   for (const [what, text, message] of long) {
-    it(what, () => expect(messageOf(text)).to.equal(message));
+    it(`is refused with the place and the reason: ${what}`, () => expect(messageOf(text)).to.equal(message));
   }
 
-  it('as fast as it is read, when a map has very many fields, of which 20 are named', () => {
+  it('is refused as fast as it is read, when a map has very many fields, of which 20 are named', () => {
     const fields = Array.from({ length: 30_000 }, (_, no) => `k${no}: 1`).join('\n');
     const message = messageOf(`${fields}\n`);
     expect(message.split('\n')).to.have.length(20);
@@ -103,13 +103,13 @@ describe('A configuration file that is wrong is refused, with the place and the 
     expect(messageOf('metrics: []\n'.repeat(5_000)).split('\n')).to.have.length(20);
   });
 
-  it('by readConfigFile, for what it is by itself, under the name it is given', () => {
+  it('is refused by readConfigFile, for what it is by itself, under the name it is given', () => {
     const read = (): unknown => readConfigFile('metrics: 5\n', 'conf/my app.yaml');
     expect(read).to.throw(OperatorError, /^conf\/my app\.yaml:1:10: metrics must be a list, not the number 5$/);
   });
 });
 
-describe('A configuration file that is right is taken:', () => {
+describe('A valid configuration file', () => {
   const filter = '[{attributeKey: city, attributeValue: x}]';
   const good: readonly (readonly [what: string, text: string])[] = [
     ['the example', example],
@@ -157,22 +157,22 @@ describe('A configuration file that is right is taken:', () => {
     ],
   ];
   for (const [what, text] of good) {
-    it(what, () => expect(messageOf(text)).to.equal(''));
+    it(`is accepted: ${what}`, () => expect(messageOf(text)).to.equal(''));
   }
 
-  it('days and words stay texts, even where the file asks for YAML 1.1', () => {
+  it('keeps days and words as texts, even where the file asks for YAML 1.1', () => {
     const board = '{key: l, name: off, rankBy: metric, metricKey: yes, start: 2026-01-02}';
     const file = readConfigFile(`%YAML 1.1\n---\nmetrics: [{key: yes, name: on}]\nleaderboards: [${board}]`, 'f.yaml');
     expect(file.metrics[0]?.value).to.deep.equal({ key: 'yes', name: 'on' });
     expect(file.leaderboards[0]?.value).to.include({ name: 'off', start: '2026-01-02' });
   });
 
-  it('fields that are not written stay absent, for planApply to give defaults', () => {
+  it('keeps fields absent that are not written, for planApply to give defaults', () => {
     const { metrics } = readConfigFile('metrics: [{key: m, name: M}]', 'f.yaml');
     expect(metrics).to.deep.equal([{ value: { key: 'm', name: 'M' }, path: ['metrics', 0] }]);
   });
 
-  it('exactly the multipliers that have a few decimal places, which become integers over a power of ten', () => {
+  it('accepts exactly the multipliers with a few decimal places, which become integers over a power of ten', () => {
     const decimals = fc
       .tuple(fc.integer({ min: 0, max: 101_000_000 }), fc.integer({ min: 0, max: 9 }))
       .map(([n, scale]) => n / 10 ** scale);

@@ -34,11 +34,11 @@ describe('The status of an achievement', () => {
     }
   }
 
-  it('can be anything at first', () => {
+  it('may be any at first', () => {
     for (const status of statuses) expect(messageOf(base, achievement(`trigger: api, status: ${status}`))).to.equal('');
   });
 
-  it('is inactive in a file that names none, which is told at the achievement', () => {
+  it('is inactive in a file that names none, which is reported at the achievement', () => {
     expect(messageOf(having(achievement('trigger: api, status: active')), achievement('trigger: api'))).to.equal(
       `f.yaml:2:5: achievement "c": ${backAgain('active')}`,
     );
@@ -74,14 +74,14 @@ describe('An achievement', () => {
     );
   });
 
-  it('that cannot take a status is told so at its place', () => {
+  it('reports a status that it cannot take, at its place', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('status: inactive, trigger: metric, metricKey: n, metricValue: 5'))).to.equal(
       'f.yaml:2:31: achievement "c": it is active and cannot become inactive again: use status: locked to keep users from completing it',
     );
   });
 
-  it('is not said to change what could not be read', () => {
+  it('reports no change of unreadable fields', () => {
     const was = having(achievement(`${byMetric}, status: active`));
     expect(messageOf(was, achievement('trigger: metric, metricKey: n n, metricValue: 5, status: off'))).to.match(
       /^f.yaml:2:51: .* metricKey must be one or more letters.*\nf.yaml:2:80: .* status must be inactive or active or locked, not "off"$/,
@@ -107,21 +107,21 @@ describe('A leaderboard', () => {
     ['runInterval', 'runInterval: 7', 'runInterval: 14'],
   ];
   for (const [field, from, to] of edits) {
-    it(`that is active keeps ${field}`, () => {
+    it(`keeps ${field} while it is active`, () => {
       expect(refusal(board(active), board(active.replace(from, to)))).to.equal(stays(field));
     });
-    it(`that is inactive takes another ${field}, while it becomes active as well`, () => {
+    it(`takes another ${field} while it is inactive, even as it becomes active`, () => {
       expect(refusal(board(inactive), board(active.replace(from, to)))).to.equal('');
     });
   }
 
-  it('that is active keeps its points system', () => {
+  it('keeps its points system while it is active', () => {
     const document = apply(base, 'points: [{key: q, name: Q}]').document;
     const text = (key: string): string => board(`rankBy: points, pointsSystemKey: ${key}, status: active`);
     expect(messageOf(apply(document, text('p')).document, text('q'))).to.contain(stays('pointsSystemKey'));
   });
 
-  it('that is active is told of each thing that it keeps, at its place', () => {
+  it('reports each field that it keeps while it is active, at its place', () => {
     const is =
       'rankBy: metric, metricKey: m, start: 2026-11-24, status: active, runUnit: day, runInterval: 7, startTime: 09:00, endTime: 17:00';
     expect(messageOf(having(board(active)), board(is))).to.equal(
@@ -160,8 +160,8 @@ describe('A leaderboard', () => {
           'it finished after 2026-11-26 and cannot reopen: create a new leaderboard under another key',
         ] as const,
     ),
-    ['that has finished stays so', `${active}, end: 2026-11-26`, `${active}, end: 2026-11-26`, ''],
-    ['that is inactive can get an end in the past', inactive, `${inactive}, end: 2026-11-24`, ''],
+    ['stays finished', `${active}, end: 2026-11-26`, `${active}, end: 2026-11-26`, ''],
+    ['can get an end in the past while it is inactive', inactive, `${inactive}, end: 2026-11-24`, ''],
   ];
   for (const [what, was, is, sentence] of moves) {
     it(what, () => expect(refusal(board(was), board(is))).to.equal(sentence));
@@ -219,7 +219,7 @@ const decided: Readonly<Record<ListName, readonly [changes: string, stays: strin
   templates: ['name type locale subject heading body button buttonUrl pushTitle pushBody', ''],
 };
 
-describe('Whether an object in use can change a field', () => {
+describe('The permanence of a field', () => {
   for (const { list, fields } of Object.values(kinds)) {
     it(`is decided for each field of ${list}`, () => {
       const names = decided[list].flatMap((side) => side.split(' ')).filter((name) => name !== '');

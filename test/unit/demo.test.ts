@@ -87,7 +87,7 @@ describe('The environment of the demo', () => {
   });
 });
 
-describe('The demo contacts', () => {
+describe('The demo', () => {
   let own: WebhookReceiver;
   let other: Receiver;
   let receivers: WebhookReceivers;
@@ -104,14 +104,14 @@ describe('The demo contacts', () => {
   const endpoint = (url: string): string => `webhooks: [{key: w, name: W, url: "${url}", events: [streak.lost]}]`;
   const refusal = (url: string): string => messageOf(emptyConfig, endpoint(url), { webhookReceivers: receivers });
 
-  it('its own receiver, whatever the operator has set', async () => {
+  it('contacts its own receiver, whatever the operator has set', async () => {
     const transport = new Transport({ receivers });
     expect(await transport.post(own.url, {}, '{}')).to.include({ isAccepted: true, status: 204 });
     expect(refusal(own.url)).to.equal('');
     await transport.stop();
   });
 
-  it('no other port, address or name', async () => {
+  it('contacts no other port, address or name', async () => {
     const asked: string[] = [];
     const resolve = (name: string) => {
       asked.push(name);
@@ -135,7 +135,7 @@ describe('The demo contacts', () => {
     await transport.stop();
   });
 
-  it('no receiver of traces', () => {
+  it('contacts no receiver of traces', () => {
     expect(otlpEndpoint).to.equal(null);
   });
 });

@@ -78,12 +78,12 @@ function sourceTexts(): string {
 }
 
 describe('The documents', () => {
-  it('are found', () => {
+  it('exist', () => {
     expect(pages).to.include.members(['README.md', 'docs/settings.md', 'docs/operations/runbooks.md', 'docs/rules/README.md']);
   });
 
   for (const page of pages) {
-    it(`lead somewhere: ${page}`, () => {
+    it(`have no broken links: ${page}`, () => {
       expect(brokenLinks(page)).to.deep.equal([]);
       expect(missingFiles(page)).to.deep.equal([]);
     });
@@ -102,7 +102,7 @@ describe('The documents', () => {
     expect(quotes.filter(({ quote }) => !isSaid(quote))).to.deep.equal([]);
   });
 
-  it('are there where the code names them', () => {
+  it('exist where the code names them', () => {
     const sources = ['src', 'lua', 'test'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => /\.(?:ts|lua)$/.test(name))

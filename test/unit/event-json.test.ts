@@ -177,7 +177,7 @@ describe('The response to an event', () => {
     );
   });
 
-  it('is so to a repeated idempotency key too', () => {
+  it('is the same JSON for a repeated idempotency key', () => {
     fc.assert(
       fc.property(configArbitrary, fc.option(streak, { nil: undefined }), texts, (config, fact, key) => {
         const { text } = replayJson(config, { eventId: id, metricId: 'm', idempotencyKey: key }, { total: 1.5, streak: fact });

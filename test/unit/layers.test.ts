@@ -172,13 +172,13 @@ function firstDefined<T, R>(items: readonly T[], map: (item: T) => R | undefined
 }
 
 describe('The layers of src', () => {
-  it('stand in the table, each once', () => {
+  it('are listed in the table once', () => {
     expect(order).to.deep.equal([...new Set(order)]);
     expect(sources).to.not.be.empty;
     expect(sources.filter((file) => !order.includes(partOf(file)))).to.deep.equal([]);
   });
 
-  it('are ordered: no row names a part above it', () => {
+  it('are ordered: no row names a layer above it', () => {
     const edges = layers.flatMap(([from, mayImport]) => named(mayImport).map((to) => ({ from, to })));
     expect(show(edges.filter(({ from, to }) => !below(from).includes(to)))).to.deep.equal([]);
   });
@@ -231,7 +231,7 @@ describe("The dashboard's page", () => {
   const levelOf = (file: string): number => pageFolders.findIndex((folder) => file.startsWith(`${folder}/`));
   const screenOf = (file: string): string | undefined => /^screens\/([^/]+)\//.exec(file)?.[1];
 
-  it('has only folders that stand in the list', () => {
+  it('has only folders that are in the list', () => {
     expect(files).to.not.be.empty;
     expect(files.filter((file) => file.includes('/') && levelOf(file) < 0)).to.deep.equal([]);
   });
@@ -256,7 +256,7 @@ describe("The dashboard's page", () => {
     expect(findCycle(within)?.join(' → ')).to.equal(undefined);
   });
 
-  it('has no folder of more files than one can survey', () => {
+  it(`has at most ${maxPageFiles} files in a folder`, () => {
     const folders = [...new Set(files.map(dirname))];
     expect(folders.filter((folder) => files.filter((file) => dirname(file) === folder).length > maxPageFiles)).to.deep.equal([]);
   });
@@ -266,7 +266,7 @@ describe('The modules of lua', () => {
   const files = filesOf('lua', '.lua');
   const moduleOf = (file: string): string => file.replace(/^modules\//, '').replace(/\.lua$/, '');
 
-  it('stand in the list', () => {
+  it('are in the list', () => {
     const modules = files.filter((file) => file.startsWith('modules/')).map(moduleOf);
     expect(modules.filter((name) => !luaModules.includes(name))).to.deep.equal([]);
   });

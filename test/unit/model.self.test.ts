@@ -108,8 +108,8 @@ describe('The model: numbers', () => {
   });
 });
 
-describe('The model: users and events', () => {
-  it('only what is sent is touched, and updated moves only with a change', () => {
+describe('The model’s users and events', () => {
+  it('change only in what is sent, and `updated` moves only with a change', () => {
     const model = new Model(buildDocument({ metrics: 1 }), baseMs);
     model.identify('create', 'ana', { name: 'Ana', tz: 'Asia/Kathmandu', attributes: { city: 'Nuuk' } });
     model.setNow(moment('01-03 12:00'));
@@ -134,7 +134,7 @@ describe('The model: users and events', () => {
     });
   });
 
-  it('refusals', () => {
+  it('are refused with the contract’s statuses', () => {
     const model = new Model(buildDocument({ metrics: 1 }), baseMs);
     const rows: readonly (readonly [Answer, number])[] = [
       [model.identify('update', 'ana', {}), 404],
@@ -220,7 +220,7 @@ describe('The model: settling', () => {
     ],
   });
 
-  it('late and in one go leads to the same as at every moment', () => {
+  it('gives the same result late and in one go as at every moment', () => {
     const zone = fc.constantFrom('Pacific/Auckland', 'Pacific/Honolulu', 'Asia/Kathmandu', 'America/New_York', 'America/Santiago');
     const property = fc.property(
       zone,

@@ -135,12 +135,12 @@ describe('Fields that the service does not let change', () => {
     expect(keptFields({}, { file: { boards: [board] }, applied: { boards: [board] } }, ['boards', 0])).to.deep.equal([]);
   });
 
-  it('can be put right where the draft has another value', () => {
+  it('can be reset where the draft has another value', () => {
     expect(keptOf([board], { ...board, rankBy: 'points' })).to.deep.equal(['start']);
   });
 });
 
-describe('What a draft has to choose from', () => {
+describe('The choices of a reference field', () => {
   it('are the objects of the kind, with names and keys', () => {
     expect(referenceOptions(file, 'metric').map(({ label }) => label)).to.deep.equal(['Cards (cards)', '2-pages']);
     expect(referenceOptions(file, 'event attribute').map(({ value }) => value)).to.deep.equal(['device']);

@@ -84,7 +84,7 @@ describe('Finding and installing Redis', () => {
   }
 
   for (const [line, isEnough] of versions) {
-    it(`takes “${line.slice(0, 24)}” for ${isEnough ? 'new enough' : 'unfit'}`, () => {
+    it(`considers “${line.slice(0, 24)}” ${isEnough ? 'new enough' : 'unfit'}`, () => {
       expect(isNewEnough(line)).to.equal(isEnough);
     });
   }

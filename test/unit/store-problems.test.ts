@@ -18,7 +18,7 @@ describe('The sentences about stores', () => {
   for (const [section, problems] of Object.entries({ Redis: redisProblems, Postgres: postgresProblems })) {
     const all: readonly StoreProblem[] = Object.values(problems);
 
-    it(`stand in docs/operations/store-problems.md, in the same order: ${section}`, () => {
+    it(`are documented in docs/operations/store-problems.md, in the same order: ${section}`, () => {
       expect(rowsOf(section)).to.deep.equal(all.map(shown));
     });
 

@@ -243,7 +243,7 @@ describe('docs/messages-templates.md', () => {
   });
 });
 
-describe('A template renders', () => {
+describe('A template', () => {
   const cases: Readonly<Record<string, string>> = {
     'Hi {{ user.name }}': 'Hi Ana',
     '{{ user.email | default: "none" }}|{{ user.attributes.plan }}|{{ points.xp.total }}': 'none||',
@@ -262,24 +262,24 @@ describe('A template renders', () => {
     '{{ user.constructor }}{{ user.name.constructor.name }}{{ toString }}': '',
     '{{ metrics.pages-read.total | divided_by: 0 | number }}': '',
   };
-  for (const [text, result] of Object.entries(cases)) it(text, () => expect(rendered(text)).to.equal(result));
+  for (const [text, result] of Object.entries(cases)) it(`renders ${text}`, () => expect(rendered(text)).to.equal(result));
 
-  it('nothing more than its memory allows', () => {
+  it('is stopped at its memory limit', () => {
     const days = Array.from({ length: limits.templateRenderItems + 1 }, () => ({ state: 'x' }));
     expect(() => renderTemplate(parseTemplate('{{ streak.days | map: "state" | join }}'), { streak: { days } })).to.throw(TemplateOverrun);
   });
 
-  it('no more than 65,536 characters, however often it repeats a long value', () => {
+  it('renders at most 65,536 characters, however often it repeats a long value', () => {
     const text = `{% assign a = "${'x'.repeat(2_000)}" %}${'{{ a }}'.repeat(100)}`;
     expect(rendered(text)).to.have.length(limits.maxRenderedChars);
   });
 
-  it('no text whose filters make one text ever longer', () => {
+  it('is stopped when its filters make one text ever longer', () => {
     const text = `{% assign a = "${'😀'.repeat(100)}" %}${'{% assign a = a | url_encode %}'.repeat(150)}{{ a | size }}`;
     expect(() => rendered(text)).to.throw(TemplateOverrun);
   });
 
-  it('no text that is not Liquid', () => {
+  it('does not render invalid Liquid', () => {
     expect(() => parseTemplate('{{'))
       .to.throw(TemplateSyntaxError)
       .that.includes({ line: 1, column: 1 });

@@ -223,13 +223,13 @@ function configOf(
   });
 }
 
-describe('What the calendar sets off is told', () => {
+describe('Calendar transitions', () => {
   for (const [kind, rows] of [
     ['board', boards],
     ['boost', boosts],
   ] as const) {
     for (const [what, object, told, now, tells] of rows) {
-      it(`of ${what}: ${tells.length === 0 ? 'nothing' : tells.join(', ')}`, () => {
+      it(`of ${what} announce ${tells.length === 0 ? 'nothing' : tells.join(', ')}`, () => {
         const dayTold = (of: CalendarKind): number | undefined => (told[of] === undefined ? undefined : dateToDay(told[of]));
         const points = zoneTransitions(configOf(kind, object), dayTold, ms(now));
         const shown = points.map(({ kind: of, day, at }) =>
