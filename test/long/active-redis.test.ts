@@ -63,14 +63,14 @@ describe('The decision about the active Redis', () => {
       undefined,
     ],
     ['refuses one while another is confirmed', { epoch: 'current' }, { others: [confirmation(elsewhere)], active: elsewhere }, 'confirmed'],
-    ['refuses one while another prefix of it is confirmed', { epoch: 'none' }, { others: [confirmation({ ...here, prefix: 'old' })] }, 'confirmed'],
+    ['refuses one beside another prefix of it', { epoch: 'none' }, { others: [confirmation({ ...here, prefix: 'old' })] }, 'confirmed'],
     [
       'refuses another logical database',
       { epoch: 'none' },
       { others: [confirmation({ ...here, address: 'a', servers: ['run-1/1'] })] },
       'confirmed',
     ],
-    ['refuses one right after the others have stopped', { epoch: 'none' }, { others: [confirmation(elsewhere, { isStopped: true })] }, 'confirmed'],
+    ['refuses one right after others stopped', { epoch: 'none' }, { others: [confirmation(elsewhere, { isStopped: true })] }, 'confirmed'],
     [
       'allows one at the same address as soon as the others have stopped',
       { epoch: 'none' },
@@ -82,7 +82,7 @@ describe('The decision about the active Redis', () => {
     ['refuses one at once when others were killed', { epoch: 'none' }, { others: [confirmation(elsewhere, { isFresh: false })] }, 'silent'],
     ['allows one at once when it is in sync', { epoch: 'current' }, { others: [confirmation(elsewhere, { isFresh: false })] }, undefined],
     ['refuses one by itself once the data has moved', { epoch: 'past' }, { active: elsewhere, claimingMs: 60_000 }, 'superseded'],
-    ['allows one when an operator moves the data back', { epoch: 'past', isExplicit: true }, { active: elsewhere, claimingMs: 5_000 }, undefined],
+    ['allows one that an operator moves to', { epoch: 'past', isExplicit: true }, { active: elsewhere, claimingMs: 5_000 }, undefined],
     [
       'refuses even that one while another is confirmed',
       { epoch: 'past', isExplicit: true },
