@@ -49,7 +49,7 @@ describe('The npm package, in an empty folder', () => {
     expect(names).to.include.members(['package/dist/commands/main.js', 'package/dist/dashboard-page/index.html', 'package/lua/event.lua']);
     expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).to.deep.equal([
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'THIRD_PARTY_NOTICES.md'],
-      ...['bin', 'dist', 'docker', 'docker-compose.yml', 'docs', 'examples'],
+      ...['bin', 'deploy', 'dist', 'docker', 'docker-compose.yml', 'docs', 'examples'],
       ...['lua', 'migrations', 'package.json', 'templates'],
     ]);
     expect(names.filter((name) => /\.(?:map|ts)$/.test(name))).to.deep.equal([]);
