@@ -54,6 +54,8 @@ function writeVersion(folder, version) {
     if (content.packages) content.packages[''].version = version;
     writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
   }
+  const manifest = join(folder, 'deploy/kubernetes/base/kustomization.yaml');
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/^( *newTag: ).*$/m, `$1${version}`));
 }
 
 /** The programs that build images, in order of preference, and how each writes one into a file for `docker load` or `podman load`. */

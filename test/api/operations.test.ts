@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { GroupMetrics } from '../../src/app/processes/group-metrics.js';
+import { containerOf, manifests } from '../support/manifests.js';
 import { scrape, type Scrape } from '../support/scrape.js';
 import { freshDatabase, startWorld } from '../support/world.js';
 
@@ -55,15 +56,26 @@ const balanced = (expression: string): boolean =>
 /** The names of the metrics of a text for Prometheus. */
 const declaredIn = (text: string): string[] => [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
 
+/** What the probes of the manifests for Kubernetes request. */
+const probedPaths = manifests()
+  .filter(({ kind }) => kind === 'Deployment')
+  .map(containerOf)
+  .flatMap(({ startupProbe, livenessProbe, readinessProbe }) =>
+    [startupProbe, livenessProbe, readinessProbe].flatMap((probe) => probe?.httpGet?.path ?? []),
+  );
+
 describe('The files for operators', () => {
   let names: ReadonlySet<string>;
   let answer: Scrape;
+  /** The statuses of the paths that the manifests for Kubernetes probe. */
+  const probed = new Map<string, number>();
   before(async () => {
     // Stores of Laurel's own would add the disk of their folder, which is a figure of no store.
     const world = await startWorld({ settings: { metricsPort: 0, messages: 'log' } });
     try {
       await world.event('flashcards-viewed', { user: { id: 'ana' }, value: 1 });
       answer = await scrape(world.metricsAddress);
+      for (const path of probedPaths) probed.set(path, (await world.get(path)).status);
       const ofSupervisor = declaredIn(await new GroupMetrics(() => []).read());
       names = new Set([...answer.names, ...ofSupervisor, 'laurel_data_folder_free_bytes', 'laurel_data_folder_size_bytes']);
     } finally {
@@ -138,6 +150,10 @@ describe('The files for operators', () => {
         }
       }
     }
+  });
+
+  it('probe what a service answers', () => {
+    expect(Object.fromEntries(probed)).to.deep.equal({ '/health/live': 200, '/health/ready': 200 });
   });
 
   it('contain valid SQL', async () => {

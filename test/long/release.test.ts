@@ -70,7 +70,7 @@ describe('A release', () => {
     env = { ...process.env, TMPDIR: temporary, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
     env['PATH'] = `${programs}${delimiter}${process.env['PATH']}`;
     for (const name of builders) await program(name, 'exit 1');
-    for (const name of ['.gitignore', '.npmrc', 'CHANGELOG.md', 'README.md', 'bin', 'package-lock.json', 'package.json'])
+    for (const name of ['.gitignore', '.npmrc', 'CHANGELOG.md', 'README.md', 'bin', 'deploy', 'package-lock.json', 'package.json'])
       await cp(join(root, name), join(repository, name), { recursive: true });
     const changelog = await read('CHANGELOG.md');
     await writeFile(join(repository, 'CHANGELOG.md'), changelog.replace('## Unreleased\n', '## Unreleased\n\n- Something new.\n'));
@@ -96,7 +96,9 @@ describe('A release', () => {
     expect(git('log', '-1', '--format=%an <%ae> %s')).to.equal(`Ana Costa <ana@laurel.example> Release ${next}`);
     expect([git('describe', '--exact-match'), git('cat-file', '-t', `v${next}`)]).to.deep.equal([`v${next}`, 'tag']);
     expect(git('branch', '--show-current')).to.equal('main');
-    expect(git('diff', '--numstat', 'HEAD~1')).to.equal('2\t0\tCHANGELOG.md\n2\t2\tpackage-lock.json\n1\t1\tpackage.json');
+    expect(git('diff', '--numstat', 'HEAD~1')).to.equal(
+      '2\t0\tCHANGELOG.md\n1\t1\tdeploy/kubernetes/base/kustomization.yaml\n2\t2\tpackage-lock.json\n1\t1\tpackage.json',
+    );
     expect(git('status', '--porcelain')).to.equal('');
     const lock = await json('package-lock.json');
     expect([(await json('package.json')).version, lock.version, lock.packages?.['']?.version]).to.deep.equal([next, next, next]);

@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+
+export const manifestFolder = fileURLToPath(new URL('../../deploy/kubernetes', import.meta.url));
+
+/** What the tests read of an object of Kubernetes. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly spec?: any;
+}
+
+/** A container, as the tests read it. */
+export interface Container {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly securityContext: object;
+  readonly envFrom: object;
+  readonly startupProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+}
+
+export interface Probe {
+  readonly httpGet?: { readonly path: string; readonly port: string };
+  readonly tcpSocket?: { readonly port: string };
+}
+
+/** The files of deploy/kubernetes with the objects that they hold; kustomizations, and the configuration of the example, are none. */
+export const manifestFiles: readonly string[] = readdirSync(manifestFolder, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.yaml') && !/(?:^|\/)(?:kustomization|laurel)\.yaml$/.test(name))
+  .sort();
+
+/** The objects of a text. Throws for what is no YAML, or has a key twice. */
+export function objectsOf(text: string): Manifest[] {
+  return parseAllDocuments(text).map((document) => {
+    const [fault] = [...document.errors, ...document.warnings];
+    if (fault) throw fault;
+    return document.toJS() as Manifest;
+  });
+}
+
+export const readManifest = (name: string): string => readFileSync(join(manifestFolder, name), 'utf8');
+
+/** All objects of all files. */
+export const manifests = (): Manifest[] => manifestFiles.flatMap((name) => objectsOf(readManifest(name)));
+
+/** The container of a Deployment or a Job. */
+export const containerOf = ({ spec }: Manifest): Container => (spec as { template: { spec: { containers: [Container] } } }).template.spec.containers[0];
