@@ -15,7 +15,7 @@ export interface Manifest {
 }
 
 /** A container, as the tests read it. */
-export interface Container {
+interface Container {
   readonly image: string;
   readonly command: readonly string[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
@@ -26,7 +26,7 @@ export interface Container {
   readonly readinessProbe?: Probe;
 }
 
-export interface Probe {
+interface Probe {
   readonly httpGet?: { readonly path: string; readonly port: string };
   readonly tcpSocket?: { readonly port: string };
 }
