@@ -10,17 +10,21 @@ export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  readonly spec?: any;
+  readonly spec?: object;
 }
 
-/** A container, as the tests read it. */
+/** The template of the pods of a Deployment or a Job. */
+interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: { readonly terminationGracePeriodSeconds?: number; readonly containers: readonly [Container] };
+}
+
 interface Container {
   readonly image: string;
   readonly command: readonly string[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly securityContext: object;
-  readonly envFrom: object;
+  readonly envFrom: readonly { readonly configMapRef?: { readonly name: string }; readonly secretRef?: { readonly name: string } }[];
   readonly startupProbe?: Probe;
   readonly livenessProbe?: Probe;
   readonly readinessProbe?: Probe;
@@ -50,5 +54,6 @@ export const readManifest = (name: string): string => readFileSync(join(manifest
 /** All objects of all files. */
 export const manifests = (): Manifest[] => manifestFiles.flatMap((name) => objectsOf(readManifest(name)));
 
-/** The container of a Deployment or a Job. */
-export const containerOf = ({ spec }: Manifest): Container => (spec as { template: { spec: { containers: [Container] } } }).template.spec.containers[0];
+/** Of a Deployment or a Job. */
+export const podsOf = ({ spec }: Manifest): PodTemplate => (spec as { template: PodTemplate }).template;
+export const containerOf = (workload: Manifest): Container => podsOf(workload).spec.containers[0];

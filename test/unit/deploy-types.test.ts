@@ -30,7 +30,11 @@ function moduleOf({ apiVersion }: Manifest): string {
  * checks a literal for unknown fields, which the JSON schemas of Kubernetes allow.
  */
 function faultsOf(objects: readonly Manifest[]): string[] {
-  const lines = objects.map((object, at) => `import type { ${object.kind} as T${at} } from '${moduleOf(object)}'; export const o${at}: T${at} = ${JSON.stringify(object)};`);
+  // A line each, by which a fault is reported.
+  const lines = objects.map((object, at) => {
+    const type = `import type { ${object.kind} as T${at} } from '${moduleOf(object)}';`;
+    return `${type} export const o${at}: T${at} = ${JSON.stringify(object)};`;
+  });
   const texts = new Map([
     [checked, lines.join('\n')],
     [operator, operatorTypes],
@@ -45,18 +49,20 @@ function faultsOf(objects: readonly Manifest[]): string[] {
     lib: ['lib.es5.d.ts'],
     types: [],
   };
-  const host = ts.createCompilerHost(options);
-  const { fileExists, readFile, getSourceFile } = host;
-  host.fileExists = (name) => texts.has(name) || fileExists(name);
-  host.readFile = (name) => texts.get(name) ?? readFile(name);
-  host.getSourceFile = (name, languageVersion, ...rest) => {
-    const text = texts.get(name);
-    return text === undefined ? getSourceFile(name, languageVersion, ...rest) : ts.createSourceFile(name, text, languageVersion);
+  const disk = ts.createCompilerHost(options);
+  const host: ts.CompilerHost = {
+    ...disk,
+    fileExists: (name) => texts.has(name) || disk.fileExists(name),
+    readFile: (name) => texts.get(name) ?? disk.readFile(name),
+    getSourceFile: (name, languageVersion, ...rest) => {
+      const text = texts.get(name);
+      return text === undefined ? disk.getSourceFile(name, languageVersion, ...rest) : ts.createSourceFile(name, text, languageVersion);
+    },
   };
-  return ts.getPreEmitDiagnostics(ts.createProgram([checked], options, host)).map(({ file, start, messageText }) => {
-    const at = file?.fileName === checked && start !== undefined ? file.getLineAndCharacterOfPosition(start).line : undefined;
-    const object = at === undefined ? undefined : objects[at];
-    return `${object ? `${object.kind} ${object.metadata.name}` : file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
+  return ts.getPreEmitDiagnostics(ts.createProgram([checked], options, host)).map(({ file, start = 0, messageText }) => {
+    const object = file?.fileName === checked ? objects[file.getLineAndCharacterOfPosition(start).line] : undefined;
+    const where = object ? `${object.kind} ${object.metadata.name}` : (file?.fileName ?? 'the options');
+    return `${where}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`;
   });
 }
 

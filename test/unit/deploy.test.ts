@@ -12,10 +12,12 @@ import { readConfigFile } from '../../src/config/file/file.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import { limits } from '../../src/shared/limits.js';
 import { version } from '../../src/shared/version.js';
-import { containerOf, manifestFiles, manifestFolder, manifests, objectsOf, readManifest, type Manifest } from '../support/manifests.js';
+import { containerOf, manifestFiles, manifestFolder, manifests, objectsOf, podsOf, readManifest, type Manifest } from '../support/manifests.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+
+type Labels = Readonly<Record<string, string>>;
 
 interface Kustomization {
   readonly resources?: readonly string[];
@@ -44,10 +46,7 @@ const secret = Object.fromEntries(
 );
 
 /** Labels that a pod of a workload has: its own, and the one that the base adds. */
-const labelsOf = ({ spec }: Manifest): Record<string, string> => ({
-  'app.kubernetes.io/name': 'laurel',
-  ...(spec as { template: { metadata: { labels: Record<string, string> } } }).template.metadata.labels,
-});
+const labelsOf = (workload: Manifest): Labels => ({ 'app.kubernetes.io/name': 'laurel', ...podsOf(workload).metadata.labels });
 
 describe('The manifests for Kubernetes', () => {
   it('are all in a kustomization', () => {
@@ -100,9 +99,8 @@ describe('The manifests for Kubernetes', () => {
   it('give processes the time that they take to stop', () => {
     const { shutdownDelayS } = parseSettings({ ...settingsIn('base'), METRICS_TOKEN: '0'.repeat(16) });
     const stopS = (limits.stopRequestsMs + limits.stopDrainMs) / 1_000;
-    for (const { metadata, spec } of ofKind('Deployment')) {
-      const { terminationGracePeriodSeconds } = (spec as { template: { spec: { terminationGracePeriodSeconds: number } } }).template.spec;
-      expect(terminationGracePeriodSeconds, metadata.name).to.be.at.least(shutdownDelayS + stopS);
+    for (const workload of ofKind('Deployment')) {
+      expect(podsOf(workload).spec.terminationGracePeriodSeconds, workload.metadata.name).to.be.at.least(shutdownDelayS + stopS);
     }
   });
 
@@ -120,8 +118,7 @@ describe('The manifests for Kubernetes', () => {
         capabilities: { drop: ['ALL'] },
       });
       expect(envFrom, name).to.deep.equal([{ configMapRef: { name: 'laurel-settings' } }, { secretRef: { name: 'laurel' } }]);
-      const pod = (workload.spec as { template: { spec: Record<string, unknown> } }).template.spec;
-      expect(pod, name).to.deep.include({
+      expect(podsOf(workload).spec, name).to.deep.include({
         serviceAccountName: 'laurel',
         automountServiceAccountToken: false,
         securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' } },
@@ -131,15 +128,19 @@ describe('The manifests for Kubernetes', () => {
 
   it('select pods that there are', () => {
     const pods = workloads.map(labelsOf);
-    const selects = (selector: Readonly<Record<string, string>>): boolean =>
+    const selects = (selector: Labels): boolean =>
       pods.some((labels) => Object.entries(selector).every(([key, value]) => labels[key] === value));
-    for (const { kind, metadata, spec } of ofKind('Service')) expect(selects(spec.selector), `${kind} ${metadata.name}`).to.equal(true);
-    for (const { kind, metadata, spec } of ofKind('Deployment', 'PodDisruptionBudget')) {
-      expect(selects(spec.selector.matchLabels), `${kind} ${metadata.name}`).to.equal(true);
+    for (const { metadata, spec } of ofKind('Service')) {
+      expect(selects((spec as { selector: Labels }).selector), metadata.name).to.equal(true);
     }
-    // The base adds labels to a selector that has some, and leaves an empty one as it is: it would select all pods of the namespace.
-    for (const { metadata, spec } of ofKind('NetworkPolicy')) expect(selects(spec.podSelector.matchLabels), metadata.name).to.equal(true);
-    const { scaleTargetRef } = named('HorizontalPodAutoscaler', 'laurel-api').spec;
+    for (const { metadata, spec } of ofKind('Deployment', 'PodDisruptionBudget')) {
+      expect(selects((spec as { selector: { matchLabels: Labels } }).selector.matchLabels), metadata.name).to.equal(true);
+    }
+    // The base leaves a policy without labels as it is: it would select all pods of the namespace.
+    for (const { metadata, spec } of ofKind('NetworkPolicy')) {
+      expect(selects((spec as { podSelector: { matchLabels: Labels } }).podSelector.matchLabels), metadata.name).to.equal(true);
+    }
+    const { scaleTargetRef } = named('HorizontalPodAutoscaler', 'laurel-api').spec as { scaleTargetRef: { kind: string; name: string } };
     expect(named(scaleTargetRef.kind, scaleTargetRef.name).spec).not.to.have.property('replicas');
   });
 
@@ -173,7 +174,7 @@ describe('The manifests for Kubernetes', () => {
       for (const workload of made.filter(({ kind }) => ['Deployment', 'Job'].includes(kind))) {
         const { image, envFrom } = containerOf(workload);
         expect(image).to.equal(`registry.example.com/laurel:${version}`);
-        expect(maps).to.include((envFrom as [{ configMapRef: { name: string } }])[0].configMapRef.name);
+        expect(maps).to.include(envFrom[0]?.configMapRef?.name);
       }
     });
   }
