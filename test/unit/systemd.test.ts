@@ -36,7 +36,7 @@ describe('The units for systemd', () => {
   it('wait for longer than the supervisor does before they kill', () => {
     const { shutdownDelayS } = parseSettings({});
     for (const unit of units) {
-      expect(Number(valuesOf(unit, 'TimeoutStopSec')), unit).to.be.above(shutdownDelayS + limits.processStopMs / 1_000);
+      expect(Number(valuesOf(unit, 'TimeoutStopSec')[0]), unit).to.be.above(shutdownDelayS + limits.processStopMs / 1_000);
       expect(valuesOf(unit, 'KillMode'), unit).to.deep.equal(['mixed']);
     }
   });
