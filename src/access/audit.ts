@@ -1,7 +1,9 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { textArray } from '../postgres/arrays.js';
+import { boundsOf, type LongReads } from '../postgres/long-reads.js';
 import { limits } from '../shared/limits.js';
+import type { OpenRows, Span } from '../shared/open-rows.js';
 import type { Account } from './account.js';
 
 /** How a change reached the service. */
@@ -60,18 +62,38 @@ async function writeAudit(pool: pg.Pool, entry: AuditEntry, at: Date): Promise<v
   );
 }
 
+const listed = `
+  select entry.id::text, entry.at, tenants.id as "tenantId", entry.via, entry.operation, entry.summary, entry.users, entry.ignored_fields as "ignoredFields",
+         entry.configuration_version as "configurationVersion",
+         case when key.id is not null then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix) end as key
+    from audit_log as entry left join tenants on tenants.no = entry.tenant left join api_keys as key on key.id = entry.key_id
+   where ($1::integer is null or entry.tenant = $1)`;
+
 async function listAudit(pool: pg.Pool, tenant: number | null, { limit, cursor, user }: AuditQuery): Promise<ListedAuditEntry[]> {
   const { rows } = await pool.query<ListedAuditEntry>(
-    `select entry.id::text, entry.at, tenants.id as "tenantId", entry.via, entry.operation, entry.summary, entry.users, entry.ignored_fields as "ignoredFields",
-            entry.configuration_version as "configurationVersion",
-            case when key.id is not null then json_build_object('id', key.id, 'name', key.name, 'prefix', key.prefix) end as key
-       from audit_log as entry left join tenants on tenants.no = entry.tenant left join api_keys as key on key.id = entry.key_id
-      where ($1::integer is null or entry.tenant = $1) and ($2::bigint is null or entry.id < $2)
+    `${listed} and ($2::bigint is null or entry.id < $2)
         and ($3::text is null or (entry.users @> array[$3] and entry.users <> '{}'))
       order by entry.id desc limit $4`,
     [tenant, cursor ?? null, user ?? null, limit],
   );
   return rows;
+}
+
+const exportQuery = `${listed} and entry.at >= $2::timestamptz and entry.at < $3::timestamptz order by entry.id`;
+
+/** The entries of a span, the oldest first. */
+export class AuditExport {
+  private readonly reads: LongReads;
+
+  constructor(reads: LongReads) {
+    this.reads = reads;
+  }
+
+  /** Of one tenant, or all if `of` is null. The export counts as one of `tenant`. Throws as LongReads.open does. */
+  entries(tenant: number, of: number | null, span: Span): Promise<OpenRows<ListedAuditEntry>> {
+    const query = { text: exportQuery, values: [of, ...boundsOf(span)] };
+    return this.reads.open(tenant, query, (row: ListedAuditEntry) => row);
+  }
 }
 
 /** The time of the service in milliseconds since 1970: that of the test clock, if it runs on one. */

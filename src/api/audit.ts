@@ -80,7 +80,7 @@ const versionOf = async ({ engine }: Services, tenant: number, { changesConfigur
  * key pay for one comparison.
  */
 export function auditing({ api, route }: AuditedEndpoint): Handle {
-  if (isRead(route)) return route.handle;
+  if (isRead(route) && !route.audit) return route.handle;
   const handleAndNote = noting({ api, route });
   return (request) => (isAudited(request.principal, api, route) ? handleAndNote(request) : route.handle(request));
 }

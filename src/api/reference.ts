@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type Router from '@koa/router';
 import type Koa from 'koa';
+import type { z } from 'zod';
 import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverride,
@@ -211,6 +212,12 @@ function successOf({ responses }: Route, status: number): string {
   return successes[status] ?? 'Done.';
 }
 
+/** The schema of a response for each of its media types. */
+const contentOf = ({ produces = 'application/json' }: Route, schema: z.ZodType) =>
+  typeof produces === 'string'
+    ? { [produces]: { schema } }
+    : Object.fromEntries(Object.entries(produces).map(([type, own]) => [type, { schema: own }]));
+
 function operationOf(route: Route): ZodOpenApiOperationObject {
   const statuses = [...everywhere, ...(route.body ? [413 as const] : []), ...(route.conflicts ? [409 as const] : [])];
   return {
@@ -228,7 +235,7 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
       ...Object.fromEntries(
         Object.entries(route.responses).map(([status, schema]) => [
           status,
-          { description: successOf(route, Number(status)), content: { [route.produces ?? 'application/json']: { schema } } },
+          { description: successOf(route, Number(status)), content: contentOf(route, schema) },
         ]),
       ),
       ...Object.fromEntries(statuses.map((status) => [status, ref('responses', failures[status][0])])),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Account } from '../access/account.js';
-import type { AuditLog } from '../access/audit.js';
+import type { AuditExport, AuditLog } from '../access/audit.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
 import type { KeyPermission } from '../access/keys.js';
@@ -11,13 +11,14 @@ import type { AggregateReader } from '../history/aggregates.js';
 import type { AnalyticsReader } from '../history/analytics.js';
 import type { ConfigEditor } from '../engine/configuration.js';
 import type { Counts } from '../history/counts.js';
+import type { HistoryExports } from '../history/exports.js';
 import type { DeadLetters } from '../ledger/dead-letters.js';
 import type { HistoryReader } from '../history/reader.js';
 import type { BoardReader } from '../history/boards.js';
 import type { TimelineReader } from '../history/timeline.js';
 import type { UserDirectory } from '../history/user-directory.js';
 import type { ConfirmationAdmin } from '../messages/admin/confirmation-admin.js';
-import type { MessageAdmin } from '../messages/admin/message-admin.js';
+import type { MessageAdmin, MessageExport } from '../messages/admin/message-admin.js';
 import type { DryRunTools } from '../messages/admin/dry-run.js';
 import type { TestMessages } from '../messages/admin/test-messages.js';
 import type { FeedbackIntake } from '../messages/feedback/intake.js';
@@ -49,6 +50,8 @@ export interface Services {
   readonly timeline: TimelineReader;
   /** Runs of leaderboards, and groups of them. */
   readonly boards: BoardReader;
+  /** Everything that there is of a kind, in parts. */
+  readonly exports: { readonly history: HistoryExports; readonly messages: MessageExport; readonly audit: AuditExport };
   /** The entries of ledgers that Postgres refused. */
   readonly deadLetters: DeadLetters;
   /** The state and the deliveries of webhook endpoints. */
@@ -74,6 +77,8 @@ export interface RouteResponse {
   readonly body: unknown;
   /** What the audit log says, where it is more than the request and the response tell. */
   readonly summary?: string;
+  /** The media type and the name of a file to save. */
+  readonly download?: { readonly type: string; readonly name: string };
 }
 
 interface RouteRequest<P, Q, B> {
@@ -139,8 +144,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly operation: string;
   /** The body of each successful response, by status. */
   readonly responses: Readonly<Record<number, z.ZodType>>;
-  /** The media type of a text response; JSON without it. */
-  readonly produces?: string;
+  /** The media type of a text response, or those that the caller can choose from, with a schema for each; JSON without it. */
+  readonly produces?: string | Readonly<Record<string, z.ZodType>>;
   /** Whether the route honours an `Idempotency-Key` header; other routes ignore it. */
   readonly idempotent?: true;
   /** `admin` without it. Application keys can never call the Admin API. */
@@ -159,7 +164,10 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly costly?: true;
   /** Whether back ends call a route of the Admin API all the time: its calls are in the audit log only if they come from the dashboard. */
   readonly isTraffic?: true;
-  /** What the audit log says about a success; undefined if nothing was changed. Without it, api/audit.ts derives it from the request and the response. */
+  /**
+   * What the audit log says about a success; undefined if nothing was changed. Without it, api/audit.ts derives it from the request and the response,
+   * and reads are not in the log.
+   */
   readonly audit?: (exchange: Exchange<P, Q, B>) => Audited | undefined;
   /** Of a route of the Admin API: `tenant` if it concerns one tenant. Admin keys bound to a tenant can't call a route without it. */
   readonly scope?: 'tenant' | 'account';

@@ -25,6 +25,7 @@ import { userAdminRoutes } from './admin/users.js';
 import { suppressionRoutes } from './admin/suppressions.js';
 import { deliveryRoutes } from './admin/webhooks.js';
 import { errorResponse } from './errors.js';
+import { exportRoutes } from './exports/routes.js';
 import { metricRoutes } from './events.js';
 import { leaderboardRoutes } from './leaderboards.js';
 import { type ObservedOptions, commonHeaders, crossOrigin, observed, requestLog } from './middleware.js';
@@ -68,6 +69,7 @@ const ofTenants: readonly Route[] = [
   ...deadLetterRoutes,
   ...messageRoutes,
   ...suppressionRoutes,
+  ...exportRoutes,
 ];
 /** The Admin API. */
 export const adminRoutes: readonly Route[] = [

@@ -167,13 +167,15 @@ function inTurn(
 }
 
 /** Sends JSON with all of its headers in one call; Koa sends what is not JSON. */
-function send(context: Koa.Context, { status, body }: RouteResponse, { produces }: Route): void {
+function send(context: Koa.Context, { status, body, download }: RouteResponse, { produces }: Route): void {
   if (produces !== undefined || typeof body !== 'object' || body === null) {
     context.status = status;
     context.set(commonHeaders(context));
     context.set('Cache-Control', 'no-store');
     context.body = body;
-    if (produces !== undefined) context.type = produces;
+    if (download) context.attachment(download.name);
+    const type = download?.type ?? produces;
+    if (typeof type === 'string') context.type = type;
     return;
   }
   const text = body instanceof JsonText ? body.text : JSON.stringify(body);

@@ -1,4 +1,5 @@
 import type Koa from 'koa';
+import { AuditExport } from '../access/audit.js';
 import { eraseUserKeys } from '../access/key-store.js';
 import { Sessions } from '../access/sessions.js';
 import { CostlyRequests } from '../api/costly.js';
@@ -14,12 +15,15 @@ import { Deletion } from '../jobs/deletion.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { BoardReader } from '../history/boards.js';
 import { Counts } from '../history/counts.js';
+import { HistoryExports } from '../history/exports.js';
 import { DeadLetters } from '../ledger/dead-letters.js';
 import { TimelineReader } from '../history/timeline.js';
 import { UserDirectory } from '../history/user-directory.js';
 import { Refusals } from '../logging/refusals.js';
 import { readAccountStatus } from '../observe/account-status.js';
 import type { Observed } from '../observe/observed.js';
+import { MessageExport } from '../messages/admin/message-admin.js';
+import { LongReads } from '../postgres/long-reads.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { WebhookAdmin } from '../webhooks/admin.js';
@@ -65,6 +69,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     directory: new UserDirectory(pool),
     timeline: new TimelineReader(pool),
     boards: new BoardReader(pool),
+    exports: exportsOf(context),
     deadLetters: new DeadLetters(pool),
     webhooks: new WebhookAdmin(pool, transport),
     ...messageServices(context),
@@ -111,6 +116,14 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     return server.stop(limits.stopRequestsMs);
   });
   return { ...server, leave };
+}
+
+/** Exports have connections of their own, so that other requests don't wait for them. */
+function exportsOf(context: Context): Services['exports'] {
+  const pool = context.openPool(limits.exportsAtOnce, limits.exportStatementMs);
+  context.lifecycle.onStop('Postgres pool of exports', () => pool.end());
+  const reads = new LongReads({ pool, cancelPool: context.pool, log: context.log });
+  return { history: new HistoryExports(reads), messages: new MessageExport(reads), audit: new AuditExport(reads) };
 }
 
 type Admission = Pick<ServeOptions, 'rateLimit' | 'costly'>;

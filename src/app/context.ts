@@ -71,6 +71,9 @@ export interface StoreAddresses {
   readonly databaseUrl: string;
 }
 
+/** Opens further connections to Postgres, `size` at most, whose statements may take `timeoutMs`. The caller ends them. */
+type OpenPool = (size: number, timeoutMs?: number) => pg.Pool;
+
 /** Connections to the stores, checked. */
 interface Connections {
   readonly redis: RedisConnection;
@@ -78,6 +81,7 @@ interface Connections {
   readonly bulkRedis: RedisConnection;
   readonly target: RedisTarget;
   readonly pool: pg.Pool;
+  readonly openPool: OpenPool;
   readonly testClock: boolean;
   readonly watches: StoreWatches;
   readonly lifecycle: Lifecycle;
@@ -90,6 +94,7 @@ export class Context {
   readonly print: (line: string) => void;
   readonly redis: RedisConnection;
   readonly pool: pg.Pool;
+  readonly openPool: OpenPool;
   readonly engine: Engine;
   readonly active: ActiveRedis;
   readonly history: HistoryReader;
@@ -103,7 +108,7 @@ export class Context {
   readonly overrides: Overrides;
   private readonly target: RedisTarget;
 
-  private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, testClock, watches, lifecycle }: Connections) {
+  private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, openPool, testClock, watches, lifecycle }: Connections) {
     const { settings, log, print, overrides = {} } = options;
     this.settings = settings;
     this.log = log;
@@ -111,6 +116,7 @@ export class Context {
     this.redis = redis;
     this.target = target;
     this.pool = pool;
+    this.openPool = openPool;
     this.overrides = overrides;
     this.lifecycle = lifecycle;
     this.active = new ActiveRedis({
@@ -246,10 +252,19 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
   await migrate(databaseUrl, warn);
 
   const watches = { redis: new StoreWatch(log, 'redis'), postgres: new StoreWatch(log, 'postgres') };
-  const pool = createPool(databaseUrl, settings.postgresPoolSize, (error) => {
-    // A connection that breaks during shutdown is expected.
-    if (!pool.ending) watches.postgres.failed(error);
-  });
+  const openPool: OpenPool = (size, timeoutMs) => {
+    const opened = createPool(
+      databaseUrl,
+      size,
+      (error) => {
+        // A connection that breaks during shutdown is expected.
+        if (!opened.ending) watches.postgres.failed(error);
+      },
+      timeoutMs,
+    );
+    return opened;
+  };
+  const pool = openPool(settings.postgresPoolSize);
   lifecycle.onStop('Postgres pool', () => pool.end());
 
   const target: RedisTarget = {
@@ -272,7 +287,7 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
   }
   // A command stamps its changes with the services' clock, whatever its own environment says.
   const testClock = create ? settings.testClock : ((await savedTestClock(pool)).isOn ?? settings.testClock);
-  return { redis, bulkRedis, target, pool, testClock, watches, lifecycle };
+  return { redis, bulkRedis, target, pool, openPool, testClock, watches, lifecycle };
 }
 
 const logDown =

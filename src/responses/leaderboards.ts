@@ -109,7 +109,7 @@ const readRunShape = {
 };
 
 /** The contract's `LeaderboardRanking`. */
-const rankingShape = z
+export const rankingShape = z
   .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
   .meta({ id: 'LeaderboardRanking' });
 

@@ -9,7 +9,7 @@ import { refOf, refShape } from './refs.js';
 
 const localDay = dateShape.meta({ description: "The user's local date." });
 
-const timelineAwardShape = z
+export const timelineAwardShape = z
   .object({
     id: z.uuid(),
     at: instantShape,
@@ -32,7 +32,7 @@ const timelineAwardShape = z
   })
   .meta({ id: 'TimelineAward' });
 
-const eventEntryShape = z
+export const eventEntryShape = z
   .object({
     type: z.literal('event'),
     id: z.uuid(),
@@ -86,8 +86,9 @@ export const timelineShape = z.object({
 export type TimelineResponse = z.infer<typeof timelineShape>;
 type Entry = z.infer<typeof entryShape>;
 type TimelineAward = z.infer<typeof timelineAwardShape>;
+type TimelineEvent = z.infer<typeof eventEntryShape>;
 
-function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
+export function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
   const system = mustGet(config.systemByNo, row.system, 'points system');
   const trigger = config.triggerByNo.get(row.trigger);
   const [before, after] = [levelAt(system, row.total - row.awarded), levelAt(system, row.total)];
@@ -107,7 +108,7 @@ function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
   };
 }
 
-function eventOf(config: ActiveConfig, row: EventRow): Entry {
+export function eventOf(config: ActiveConfig, row: EventRow): TimelineEvent {
   const attributes = Object.entries(row.attributes ?? {}).map(([no, value]): [string, string] => [
     mustGet(config.attributeByNo, Number(no), 'attribute').key,
     value,

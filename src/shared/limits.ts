@@ -500,5 +500,17 @@ export const limits = {
   leaderboardGroupsRead: 1_000,
   /** Restores in the status of the Admin API. */
   statusRestores: 10,
+  // Exports (postgres/long-reads.ts).
+  /** Exports that one process sends at a time, each with a connection to Postgres; and the `Retry-After` of a further one. */
+  exportsAtOnce: 2,
+  exportRetryAfterS: 10,
+  /** Rows that an export has in memory: at most 100 MB, of users with 100 device tokens of 4 kB each. */
+  exportPageRows: 250,
+  /** Timeout of a statement of an export: the first one may sort a leaderboard. */
+  exportStatementMs: 50_000,
+  /** How long the transaction of an export may wait for the client: longer than connectionIdleMs, which ends the request. */
+  exportIdleMs: 90_000,
+  /** How long an export may take: until then, vacuum keeps the rows that have been replaced since. */
+  exportMs: 3_600_000,
   ...messageLimits,
 } as const;

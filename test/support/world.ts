@@ -188,7 +188,7 @@ async function send(address: string, method: string, path: string, { body, raw, 
     ...(sent === undefined ? {} : { body: sent }),
   });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json') === true;
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   const answered = text === '' ? undefined : isJson ? (JSON.parse(text) as unknown) : text;
   try {
     holdToReference(method, path, response.status, answered);

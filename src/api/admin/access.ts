@@ -31,7 +31,7 @@ const showSession = (
   current: session.id === current,
 });
 
-const entrySchema = z
+export const entrySchema = z
   .object({
     id: z.string(),
     at: instantShape,
@@ -50,7 +50,7 @@ const entrySchema = z
   })
   .meta({ id: 'AuditEntry' });
 
-const showEntry = ({ at, users, ...entry }: ListedAuditEntry): z.infer<typeof entrySchema> => ({
+export const showEntry = ({ at, users, ...entry }: ListedAuditEntry): z.infer<typeof entrySchema> => ({
   ...entry,
   at: at.toISOString(),
   users: [...users],

@@ -16,7 +16,7 @@ import { attemptSchema, pageQuery, uuid } from './requests.js';
 const type = oneOf(notificationTypes);
 const channel = oneOf(channels);
 
-const messageSchema = z
+export const messageSchema = z
   .object({
     id: z.uuid().meta({ description: 'Also the left side of an email’s Message-ID.' }),
     type: z.enum(notificationTypes),
@@ -36,7 +36,7 @@ const messageSchema = z
   })
   .meta({ id: 'Message' });
 
-const showMessage = ({ user, due, created, finished, nextAttempt, about, ...message }: MessageDelivery): z.infer<typeof messageSchema> => ({
+export const showMessage = ({ user, due, created, finished, nextAttempt, about, ...message }: MessageDelivery): z.infer<typeof messageSchema> => ({
   id: message.id,
   type: message.type,
   channel: message.channel,

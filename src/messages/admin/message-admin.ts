@@ -3,6 +3,8 @@ import { channels, notificationTypes, type Channel, type NotificationType } from
 import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../../deliveries/queue.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withPostgresErrors } from '../../postgres/failure.js';
+import { boundsOf, type LongReads } from '../../postgres/long-reads.js';
+import type { OpenRows, Span } from '../../shared/open-rows.js';
 import { messageKind, queueOf } from '../rules/channels.js';
 import type { NotificationAbout, StoredNotification } from '../rules/notification.js';
 
@@ -65,6 +67,23 @@ const ofUser = `
   select ${columns} from deliveries as d join outbox on outbox.id = d.outbox
    where d.tenant = $1 and d.user_id = $7 and d.endpoint = any($2::integer[]) and d.kind = any($3::text[]) and d.status = any($4::text[])
    order by d.outbox desc limit $5 offset $6`;
+
+const exportQuery = `
+  select ${columns} from deliveries as d join outbox on outbox.id = d.outbox
+   where d.tenant = $1 and d.endpoint < 0 and d.created >= $2::timestamptz and d.created < $3::timestamptz order by d.outbox, d.endpoint`;
+
+/** All messages to users that were queued in a span, the oldest first. Throws as LongReads.open does. */
+export class MessageExport {
+  private readonly reads: LongReads;
+
+  constructor(reads: LongReads) {
+    this.reads = reads;
+  }
+
+  messages(tenant: number, span: Span): Promise<OpenRows<MessageDelivery>> {
+    return this.reads.open(tenant, { text: exportQuery, values: [tenant, ...boundsOf(span)] }, shown);
+  }
+}
 
 /** The operators' view of messages to users. Throws a LaurelError `not_ready` while Postgres is unavailable. */
 export class MessageAdmin {
