@@ -5,6 +5,7 @@ import { ConfigurationFrame } from '../../editor/draft/frame.js';
 import { useScope } from '../../scope/scope.js';
 import { formatNumber } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
+import { saveFile } from '../../ui/save-file.js';
 import { ErrorNote } from '../../ui/states.js';
 import { Import } from './import.js';
 
@@ -32,11 +33,7 @@ function Export() {
     mutationFn: async () => dataOf(await api.admin.GET('/configuration/file', { parseAs: 'text' })),
     onSuccess: (text) => {
       const blob = new Blob([text], { type: 'text/yaml' });
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(blob);
-      link.download = `laurel${version === undefined ? '' : `-${version}`}.yaml`;
-      link.click();
-      URL.revokeObjectURL(link.href);
+      saveFile(blob, `laurel${version === undefined ? '' : `-${version}`}.yaml`);
       setSize(blob.size);
     },
   });

@@ -1,11 +1,13 @@
 import './leaderboards.css';
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';
+import { given } from '../../api/given.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
+import { ExportButtons } from '../common/export-buttons.js';
 import { announcementOf, directionOf, type Move, movesBetween, moveText, type Place } from './moves.js';
 import { type Part, partQuery } from './types.js';
 
@@ -51,6 +53,10 @@ export function Ranking({ part }: { readonly part: Part }) {
     structuralSharing: false,
     gcTime: 0,
   });
+  const exportRun = (format: 'csv' | 'ndjson') => {
+    const params = { path: { id: part.board.id }, query: given({ format, run: part.run }) };
+    return api.admin.GET('/exports/leaderboards/{id}', { params, parseAs: 'blob' });
+  };
   const { inAll, latest } = useMoves(isWatched ? read.data : undefined);
   const changes = {
     title: 'Change',
@@ -60,7 +66,15 @@ export function Ranking({ part }: { readonly part: Part }) {
     },
   };
   return (
-    <Panel title="Ranking" actions={<WatchButton isWatched={isWatched} />}>
+    <Panel
+      title="Ranking"
+      actions={
+        <>
+          <WatchButton isWatched={isWatched} />
+          <ExportButtons name={part.board.key} read={exportRun} />
+        </>
+      }
+    >
       <p role="status" class="visually-hidden">
         {announcementOf(latest)}
       </p>

@@ -8,6 +8,7 @@ import { Moment } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
+import { ExportButtons } from '../common/export-buttons.js';
 import { filterOptions, filterValue } from '../common/filters.js';
 import { UserLink } from '../common/user-link.js';
 import { UserFilter } from '../common/user-filter.js';
@@ -38,7 +39,15 @@ export function Deliveries() {
     resend: () => api.admin.POST('/messages/{id}/resend', { params: { path: { id } } }),
   });
   return (
-    <Panel title="Messages">
+    <Panel
+      title="Messages"
+      actions={
+        <ExportButtons
+          name="messages"
+          read={(format) => api.admin.GET('/exports/messages', { params: { query: { format } }, parseAs: 'blob' })}
+        />
+      }
+    >
       <Filters />
       <DeliveryList
         caption="Messages"

@@ -7,6 +7,7 @@ import { Moment } from '../../ui/format.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
+import { ExportButtons } from '../common/export-buttons.js';
 import { UserFilter } from '../common/user-filter.js';
 
 type Entry = components['schemas']['AuditEntry'];
@@ -25,7 +26,16 @@ export default function Audit() {
   const query = given({ limit: entriesPerPage, cursor, user });
   const read = useQuery(api.admin.query('/audit-log', { params: { query } }));
   return (
-    <Page title="Audit log" about="Changes by operators and their scripts. Entries are kept for 400 days.">
+    <Page
+      title="Audit log"
+      about="Changes by operators and their scripts. Entries are kept for 400 days."
+      actions={
+        <ExportButtons
+          name="audit-log"
+          read={(format) => api.admin.GET('/exports/audit-log', { params: { query: { format } }, parseAs: 'blob' })}
+        />
+      }
+    >
       <Panel title="Changes" actions={<UserFilter />}>
         <Loaded of={read}>
           {({ entries, next }) => (

@@ -8,6 +8,7 @@ import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
 import { TextField } from '../../ui/field.js';
 import { useAddress } from '../../scope/use-address.js';
+import { ExportButtons } from '../common/export-buttons.js';
 import { UserLink } from '../common/user-link.js';
 
 type User = components['schemas']['User'];
@@ -51,7 +52,15 @@ export default function Users() {
   const users = useQuery(api.admin.query('/users', { params: { query } }));
   return (
     <Page title="Users">
-      <Panel title="All users">
+      <Panel
+        title="All users"
+        actions={
+          <ExportButtons
+            name="users"
+            read={(format) => api.admin.GET('/exports/users', { params: { query: { format } }, parseAs: 'blob' })}
+          />
+        }
+      >
         <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
           <TextField
             label="Search"
