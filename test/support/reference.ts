@@ -72,7 +72,7 @@ export function answerProblems(method: string, path: string, status: number, bod
   const operation = findOperation(method, path);
   if (!operation) return [];
   if (!operation.statuses.has(status)) return [`${operation.name} returned the undocumented status ${status}`];
-  if (!operation.isJson && status < 400) return typeof body === 'string' ? [] : [`${operation.name} returned no text`];
+  if (!operation.isJson && status < 400) return ['string', 'undefined'].includes(typeof body) ? [] : [`${operation.name} returned no text`];
   const validate = operation.validator(status);
   if (validate(body)) return [];
   return (validate.errors ?? []).map(

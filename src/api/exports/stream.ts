@@ -45,6 +45,8 @@ function streamOf<Row>(rows: OpenRows<Row>, start: string, render: Render<Row>):
   const readOn = async (stream: Readable): Promise<void> => {
     try {
       const some = await rows.next();
+      // Before the client has the end: it may ask for the next export at once.
+      if (some.length === 0) await rows.close();
       stream.push(some.length === 0 ? null : render(some));
     } catch (error) {
       stream.destroy(error as Error);

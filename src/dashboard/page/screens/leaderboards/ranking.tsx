@@ -53,10 +53,11 @@ export function Ranking({ part }: { readonly part: Part }) {
     structuralSharing: false,
     gcTime: 0,
   });
-  const exportRun = (format: 'csv' | 'ndjson') => {
-    const params = { path: { id: part.board.id }, query: given({ format, run: part.run }) };
-    return api.admin.GET('/exports/leaderboards/{id}', { params, parseAs: 'blob' });
-  };
+  const exportRun = (format: 'csv' | 'ndjson') =>
+    api.admin.GET('/exports/leaderboards/{id}', {
+      params: { path: { id: part.board.id }, query: given({ format, run: part.run }) },
+      parseAs: 'blob',
+    });
   const { inAll, latest } = useMoves(isWatched ? read.data : undefined);
   const changes = {
     title: 'Change',
