@@ -14,12 +14,14 @@ describe(`An export of ${users} users`, () => {
   let stage: Stage;
   let laurel: LaurelProcess;
   let address: string;
+  let api: number | undefined;
   before(async () => {
     stage = await setStage();
-    await insertUsers(stage.pool, users, { nameChars });
-    await stage.pool.query('analyze users');
     laurel = serve(stage.env);
     address = await laurel.address();
+    api = laurel.processes().get('api-1');
+    await insertUsers(stage.pool, users, { nameChars });
+    await stage.pool.query('analyze users');
   });
   after(async () => {
     await killChildren();
@@ -28,8 +30,7 @@ describe(`An export of ${users} users`, () => {
 
   /** The memory of the process that serves the API, in MiB. */
   async function memoryMib(): Promise<number> {
-    const pid = laurel.processes().get('api-1');
-    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    const status = await readFile(`/proc/${api}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
   }
 
