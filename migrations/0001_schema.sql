@@ -266,6 +266,7 @@ create table events (
   idempotency_key text,
   day date not null,
   at timestamptz not null,
+  rev bigint not null default 0, -- orders the events of a user: several share a millisecond
   primary key (tenant, user_id, metric, at, id)
 ) partition by range (at);
 alter table events alter column attributes set statistics 0;

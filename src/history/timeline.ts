@@ -22,6 +22,8 @@ export interface EventRow {
   /** Number of the attribute → value. */
   readonly attributes: Readonly<Record<string, string>> | null;
   readonly idempotencyKey: string | null;
+  /** The user's revision after it. */
+  readonly rev: number;
   /** What the event was awarded, in the order of the awards. */
   readonly awards: readonly AwardRow[];
 }
@@ -39,6 +41,9 @@ export interface AwardRow {
   readonly awarded: number;
   readonly total: number;
   readonly boosts: readonly number[];
+  /** The user's revision after it, and its place among the awards of that. */
+  readonly rev: number;
+  readonly ordinal: number;
 }
 
 /** A row of `user_achievements`. */
@@ -67,8 +72,11 @@ export interface TimelinePlace {
   /** In milliseconds since 1970. */
   readonly atMs: number;
   readonly type: TimelineType;
-  /** Orders entries of the same moment and type: the id of an event or award, the `no` of an achievement, nothing for a period. */
-  readonly id: string;
+  /**
+   * Orders entries of the same moment and type: the revision of an event, the revision and the ordinal of an award, the `no` of an achievement, nothing
+   * for a period.
+   */
+  readonly order: readonly number[];
 }
 
 export interface TimelineQuery {
@@ -96,64 +104,71 @@ export interface TimelinePage {
 
 const lowestMs = 0;
 const highestMs = Date.UTC(9999, 11, 31);
-const lowestUuid = '00000000-0000-0000-0000-000000000000';
-const highestUuid = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const highestNo = 2_147_483_647;
 
-/** A place as text without meaning to callers. */
-export const cursorOf = ({ atMs, type, id }: TimelinePlace): string => Buffer.from(`${atMs} ${type} ${id}`).toString('base64url');
-
-const idsOf: Readonly<Record<TimelineType, RegExp>> = {
-  event: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  award: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
-  achievement: /^[1-9]\d{0,8}$/,
-  streak: /^$/,
+/** The numbers that order entries of a type in one moment: how many, and the highest. */
+const orders: Readonly<Record<TimelineType, readonly number[]>> = {
+  event: [Number.MAX_SAFE_INTEGER],
+  award: [Number.MAX_SAFE_INTEGER, highestNo],
+  achievement: [highestNo],
+  streak: [],
 };
+
+/** A place as text without meaning to callers. */
+export const cursorOf = ({ atMs, type, order }: TimelinePlace): string =>
+  Buffer.from([atMs, type, ...order].join(' ')).toString('base64url');
 
 /** The place of a text that `cursorOf` made; undefined for any other text. */
 export function placeOfCursor(cursor: string): TimelinePlace | undefined {
-  const [, at = '', name = '', id = ''] = /^(\d{1,15}) (\w+) (\S*)$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  const [at, name, ...numbers] = Buffer.from(cursor, 'base64url').toString().split(' ');
   const type = types.find((known) => known === name);
-  const place = type && { atMs: Number(at), type, id };
-  return place && place.atMs <= highestMs && idsOf[place.type].test(id) && cursorOf(place) === cursor ? place : undefined;
+  const [atMs = 0, ...order] = [at, ...numbers].map(Number);
+  const place = type && { atMs, type, order };
+  return place && isWithin([highestMs, ...orders[place.type]], [atMs, ...order]) && cursorOf(place) === cursor ? place : undefined;
 }
 
-/** Entries of one type after a place: those at `atMs` with a lower id, and all earlier ones. */
+const isWithin = (highest: readonly number[], numbers: readonly number[]): boolean =>
+  numbers.length === highest.length && numbers.every((number, i) => Number.isInteger(number) && number >= 0 && number <= (highest[i] ?? 0));
+
+/** Entries of one type after a place: those at `atMs` that come after it in the order, and all earlier ones. */
 interface Bound {
   readonly atMs: number;
-  readonly id: 'none' | 'all' | { readonly below: string };
+  readonly order: 'none' | 'all' | { readonly below: readonly number[] };
 }
 
 function boundOf({ after, untilMs = highestMs + 1 }: TimelineQuery, type: TimelineType): Bound {
   const lastMs = Math.max(untilMs - 1, lowestMs - 1);
-  if (!after || after.atMs > lastMs) return { atMs: lastMs, id: 'all' };
+  if (!after || after.atMs > lastMs) return { atMs: lastMs, order: 'all' };
   const order = types.indexOf(type) - types.indexOf(after.type);
-  return { atMs: after.atMs, id: order === 0 ? { below: after.id } : order < 0 ? 'none' : 'all' };
+  return { atMs: after.atMs, order: order === 0 ? { below: after.order } : order < 0 ? 'none' : 'all' };
 }
 
 const timestamp = (ms: number): string => new Date(ms).toISOString();
 
-/** The id that ids at the moment of a bound must be below. */
-const idBelow = ({ id }: Bound, lowest: string | number, highest: string | number): string | number =>
-  id === 'none' ? lowest : id === 'all' ? highest : id.below;
+/** The numbers that the order of entries at the moment of a bound must be below. */
+const numbersBelow = ({ order }: Bound, type: TimelineType): readonly number[] =>
+  order === 'none' ? orders[type].map(() => -1) : order === 'all' ? orders[type] : order.below;
 
-// Each metric and each points system of the user has its own range of an index, so the newest rows of each are read, and of these the newest.
+// Each metric and each points system of the user has its own range of an index, so the newest rows of each are read, and of these the newest. The index
+// has no revisions, so all rows of the last moment are read.
 
 const eventsQuery = `
   select event.* from user_metrics as mine cross join lateral (
-    select 'event' as type, id, at, day - date '1970-01-01' as day, metric, value, total, attributes, idempotency_key as "idempotencyKey"
+    select 'event' as type, id, at, day - date '1970-01-01' as day, metric, value, total, attributes, idempotency_key as "idempotencyKey",
+           rev::float8 as rev
       from events
-     where tenant = $1 and user_id = $2 and metric = mine.metric and at >= $3 and at <= $4 and (at, id) < ($4, $5)
-     order by events.at desc, id desc limit $6) as event
+     where tenant = $1 and user_id = $2 and metric = mine.metric and at >= $3 and at <= $4 and (at, events.rev) < ($4, $5)
+     order by events.at desc fetch first $6 rows with ties) as event
    where mine.tenant = $1 and mine.user_id = $2
-   order by event.at desc, event.id desc limit $6`;
+   order by event.at desc, event.rev desc limit $6`;
 
-const awardColumns = `'award' as type, id, at, day - date '1970-01-01' as day, system, trigger, awarded::float8, total::float8, boosts`;
+const awardColumns = `
+  'award' as type, id, at, day - date '1970-01-01' as day, system, trigger, awarded::float8, total::float8, boosts, rev::float8 as rev, ordinal`;
 
 /** The awards of events. `offset 0` keeps the look-up by event, which an index has, from becoming a join with all awards of the user. */
 const awardsOfEventsQuery = `
   select award.* from unnest($3::uuid[], $4::timestamptz[]) as event (id, at) cross join user_points as mine cross join lateral (
-    select ${awardColumns}, event_id as "eventId", rev, ordinal from awards
+    select ${awardColumns}, event_id as "eventId" from awards
      where tenant = $1 and user_id = $2 and system = mine.system and at = event.at and event_id = event.id and trigger <> all($5::integer[])
     offset 0) as award
    where mine.tenant = $1 and mine.user_id = $2
@@ -162,14 +177,14 @@ const awardsOfEventsQuery = `
 const otherAwardsQuery = `
   select award.* from user_points as mine cross join lateral (
     select ${awardColumns}, null as "eventId" from awards
-     where tenant = $1 and user_id = $2 and system = mine.system and at >= $3 and at <= $4 and (at, id) < ($4, $5)
-       and (trigger = any($7::integer[]) or not exists (
+     where tenant = $1 and user_id = $2 and system = mine.system and at >= $3 and at <= $4 and (at, awards.rev, ordinal) < ($4, $5, $6)
+       and (trigger = any($8::integer[]) or not exists (
          select 1 from user_metrics as own join events as event
              on event.tenant = $1 and event.user_id = $2 and event.metric = own.metric and event.at = awards.at and event.id = awards.event_id
           where own.tenant = $1 and own.user_id = $2))
-     order by awards.at desc, id desc limit $6) as award
+     order by awards.at desc fetch first $7 rows with ties) as award
    where mine.tenant = $1 and mine.user_id = $2
-   order by award.at desc, award.id desc limit $6`;
+   order by award.at desc, award.rev desc, award.ordinal desc limit $7`;
 
 const achievementsQuery = `
   select 'achievement' as type, at, achievement from user_achievements
@@ -215,8 +230,20 @@ export async function readTimelinePage(client: pg.ClientBase, query: TimelineQue
 }
 
 function placeOf(row: TimelineRow): TimelinePlace {
-  const id = row.type === 'streak' ? '' : row.type === 'achievement' ? String(row.achievement) : row.id;
-  return { atMs: row.at.getTime(), type: row.type, id };
+  return { atMs: row.at.getTime(), type: row.type, order: orderOf(row) };
+}
+
+function orderOf(row: TimelineRow): readonly number[] {
+  switch (row.type) {
+    case 'event':
+      return [row.rev];
+    case 'award':
+      return [row.rev, row.ordinal];
+    case 'achievement':
+      return [row.achievement];
+    case 'streak':
+      return [];
+  }
 }
 
 type StoredEvent = Omit<EventRow, 'awards'>;
@@ -225,7 +252,7 @@ type StoredEvent = Omit<EventRow, 'awards'>;
 async function readEvents(client: pg.ClientBase, query: TimelineQuery): Promise<StoredEvent[]> {
   const bound = boundOf(query, 'event');
   const { tenant, user, fromMs = lowestMs, limit } = query;
-  const values = [tenant, user, timestamp(fromMs), timestamp(bound.atMs), idBelow(bound, lowestUuid, highestUuid), limit + 1];
+  const values = [tenant, user, timestamp(fromMs), timestamp(bound.atMs), ...numbersBelow(bound, 'event'), limit + 1];
   return (await client.query<StoredEvent>({ name: 'timeline-events', text: eventsQuery, values })).rows;
 }
 
@@ -246,14 +273,14 @@ async function readOtherAwards(client: pg.ClientBase, query: TimelineQuery, olde
   const bound = boundOf(query, 'award');
   const { tenant, user, fromMs = lowestMs, limit, timeTriggers } = query;
   const moments = [timestamp(oldestMs ?? fromMs), timestamp(bound.atMs)];
-  const values = [tenant, user, ...moments, idBelow(bound, lowestUuid, highestUuid), limit + 1, numberArray(timeTriggers)];
+  const values = [tenant, user, ...moments, ...numbersBelow(bound, 'award'), limit + 1, numberArray(timeTriggers)];
   return (await client.query<AwardRow>({ name: 'timeline-other-awards', text: otherAwardsQuery, values })).rows;
 }
 
 async function readAchievements(client: pg.ClientBase, query: TimelineQuery): Promise<AchievementRow[]> {
   const bound = boundOf(query, 'achievement');
   const { tenant, user, fromMs = lowestMs, limit } = query;
-  const values = [tenant, user, timestamp(fromMs), timestamp(bound.atMs), idBelow(bound, 0, highestNo), limit + 1];
+  const values = [tenant, user, timestamp(fromMs), timestamp(bound.atMs), ...numbersBelow(bound, 'achievement'), limit + 1];
   return (await client.query<AchievementRow>({ name: 'timeline-achievements', text: achievementsQuery, values })).rows;
 }
 
@@ -263,9 +290,9 @@ async function readPeriods(client: pg.ClientBase, query: TimelineQuery): Promise
   if (!frequency) return [];
   const startMs = (period: number): number => firstDayOf(frequency, period, weekShift) * dayMs;
   const periodAt = (ms: number): number => periodOf(frequency, Math.floor(ms / dayMs), weekShift);
-  const { atMs, id } = boundOf(query, 'streak');
+  const { atMs, order } = boundOf(query, 'streak');
   const first = startMs(periodAt(fromMs)) < fromMs ? periodAt(fromMs) + 1 : periodAt(fromMs);
-  const end = id === 'all' ? periodAt(atMs) + 1 : periodAt(atMs);
+  const end = order === 'all' ? periodAt(atMs) + 1 : periodAt(atMs);
   const values = [tenant, user, frequency, first, end, limit + 1];
   const { rows } = await client.query<Omit<StreakRow, 'at'>>({ name: 'timeline-periods', text: periodsQuery, values });
   return rows.map((row) => ({ ...row, at: new Date(startMs(row.period)) }));

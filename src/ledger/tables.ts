@@ -31,6 +31,7 @@ export const events: AppendedTable<EventEntry> = {
     { name: 'idempotency_key', type: 'text', value: ({ key }) => key ?? null },
     { name: 'day', type: 'date', value: ({ day }) => day },
     { name: 'at', type: 'moment', value: ({ at }) => at },
+    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
   ],
 };
 

@@ -244,13 +244,37 @@ describe('The timeline of a user', () => {
     expect((await readAll(world, 'di', 100)).filter(({ type }) => type === 'event')).to.have.lengthOf(10);
   });
 
+  it('lists what happened in one millisecond in the order in which it was counted, the newest first', async () => {
+    const numbers = Array.from({ length: 12 }, (_, i) => i + 1);
+    const achievements = numbers.map((no) => ({ key: `a${no}`, name: `A${no}`, trigger: 'api', ...on }));
+    const triggers = numbers.map((no) => ({ key: `t${no}`, type: 'achievement', achievementKey: `a${no}`, points: 1, ...on }));
+    const host = await startWorld({ config: configText({ metrics: config.metrics, points: [{ ...config.points[0], triggers }], achievements }) });
+    try {
+      // The clock stands still.
+      for (const value of numbers) await track(host, value % 3 === 0 ? 'cards' : 'pages', { user: 'eve', value });
+      for (const no of numbers) {
+        bodyOf(await host.request('POST', `/v1/achievements/a${no}/complete`, { body: { user: { id: 'eve' } } }), 201);
+      }
+      for (const limit of [5, 100]) {
+        const entries = await readAll(host, 'eve', limit);
+        const events = entries.filter(({ type }) => type === 'event').map(({ value }) => value);
+        const awards = entries.filter(({ type }) => type === 'award').map(({ trigger }) => trigger?.key);
+        expect(events, `in pages of ${limit}`).to.deep.equal(numbers.toReversed());
+        expect(awards, `in pages of ${limit}`).to.deep.equal(numbers.toReversed().map((no) => `t${no}`));
+      }
+    } finally {
+      await host.stop();
+    }
+  });
+
   it('refuses what is not a page', async () => {
     const cursor = (text: string): string => `cursor=${Buffer.from(text).toString('base64url')}`;
-    const uuid = '00000000-0000-4000-8000-000000000000';
     const queries = [
       ...['limit=0', 'limit=101', 'limit=x', 'from=yesterday', 'until=2040-01-01', 'cursor=', 'cursor=x', 'cursor=%00'],
-      ...[cursor(''), cursor('1 event 7'), cursor(`-1 event ${uuid}`), cursor(`1 other ${uuid}`), cursor(`9e9 event ${uuid}`)],
-      ...[cursor(`999999999999999 event ${uuid}`), cursor('1 achievement 99999999999'), cursor('1 streak x'), `${cursor('1 streak ')}=`],
+      ...[cursor(''), cursor('1 event'), cursor('1 event x'), cursor('1 event 7 7'), cursor('1 event -7'), cursor('1 event 9007199254740992')],
+      ...[cursor('-1 event 7'), cursor('1 other 7'), cursor('9e9 event 7'), cursor('999999999999999 event 7')],
+      ...[cursor('1 award 7'), cursor('1 award 7 2147483648'), cursor('1 achievement 99999999999'), cursor('1 streak 7')],
+      `${cursor('1 streak')}=`,
     ];
     for (const query of queries) {
       const reply = await world.get(path('ana', `?${query}`));
