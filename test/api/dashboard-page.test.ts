@@ -9,6 +9,7 @@ import { adminKey, startWorld, type World } from '../support/world.js';
 const config = JSON.stringify({
   metrics: ['a', 'b', 'c'].map((key) => ({ key, name: `Metric ${key}` })),
   streaks: { metrics: ['a', 'b', 'c'].map((metricKey) => ({ metricKey, threshold: 1 })) },
+  templates: [{ key: 'back', name: 'Back', type: 'reactivation', locale: 'en', subject: 'Come back, {{ user.name }}' }],
 });
 
 describe('The page of the dashboard', () => {
@@ -248,6 +249,36 @@ describe('The page of the dashboard', () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       expect(resent).to.deep.equal(['POST', 'POST']);
     });
+  });
+
+  it('previews a template for a user who is found by name, by email address or by id', async () => {
+    const users = { 'u-1': 'Zoe Costa', 'u-2': 'Zoe Silva', 'u-3': 'Max Costello', zoe: 'Kim' };
+    for (const [id, name] of Object.entries(users)) {
+      expect((await world!.request('PUT', `/v1/users/${id}`, { body: { name, email: `${id}@example.com` } })).status).to.equal(200);
+    }
+    await tab.signIn(adminKey);
+    await tab.show('/templates/back');
+    const look = async (text: string): Promise<void> => {
+      await page.getByLabel('User', { exact: true }).fill(text);
+      await page.getByRole('button', { name: 'Show preview' }).click();
+    };
+    const subject = (name: string) => page.getByText(`Come back, ${name}`, { exact: true });
+    await look('silva');
+    await subject('Zoe Silva').waitFor();
+    await look('zoe cost');
+    await subject('Zoe Costa').waitFor();
+    await look('u-3@example');
+    await subject('Max Costello').waitFor();
+    await look('zoe');
+    await subject('Kim').waitFor();
+    expect(page.url()).to.match(/\?user=zoe$/);
+    await look('cost');
+    await page.getByText('Several users match').waitFor();
+    await page.getByRole('button', { name: /^Zoe Costa/ }).click();
+    await subject('Zoe Costa').waitFor();
+    await look('nobody');
+    await page.getByText('No user matches').waitFor();
+    expect(tab.problems).to.deep.equal([]);
   });
 
   it('lets the browser ask before a tab with a draft or an edited form is closed or reloaded, and not otherwise', async () => {

@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/preact-query';
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/preact-query';
 import { useId, useState } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
 import type { Keyed } from '../../editor/file/json.js';
@@ -74,19 +74,36 @@ function Rendered({ template, user }: { readonly template: Keyed; readonly user:
   );
 }
 
-/** A user by id, with those who match what is typed. */
+/** How many users the picker names at once. */
+const namedUsers = 10;
+
+/** A user by id, email address or name, with those who match what is typed. */
 function UserPicker({ user, onChange }: { readonly user: string; readonly onChange: (user: string) => void }) {
   const { api } = useScope();
   const [typed, setTyped] = useState(user);
   const search = useSettled(typed.trim());
   const list = useId();
-  const found = useQuery(api.admin.query('/users', { params: { query: search === '' ? { limit: 10 } : { limit: 10, search } } }));
+  const matching = (text: string) => ({ params: { query: { limit: namedUsers, ...(text === '' ? {} : { search: text }) } } });
+  const found = useQuery(api.admin.query('/users', matching(search)));
+  const choose = (id: string): void => {
+    setTyped(id);
+    onChange(id);
+  };
+  const find = useMutation({
+    mutationFn: async (text: string) => {
+      const users = dataOf(await api.admin.GET('/users', matching(text)));
+      return users.filter(({ id }) => id === text || !users.some((other) => other.id === text));
+    },
+    onSuccess: ([only, ...others]) => {
+      if (only && others.length === 0) choose(only.id);
+    },
+  });
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    onChange(typed.trim());
+    find.mutate(typed.trim());
   };
   return (
-    <form class="inline" onSubmit={submit}>
+    <form class="inline" role="search" onSubmit={submit}>
       <Field label="User">
         {({ id }) => (
           <input
@@ -97,6 +114,7 @@ function UserPicker({ user, onChange }: { readonly user: string; readonly onChan
             placeholder="Id, email address or name"
             onInput={(event) => {
               const { value } = event.currentTarget;
+              find.reset();
               setTyped(value);
               if (found.data?.some((each) => each.id === value)) onChange(value);
             }}
@@ -110,7 +128,29 @@ function UserPicker({ user, onChange }: { readonly user: string; readonly onChan
           </option>
         ))}
       </datalist>
-      <button type="submit">Show preview</button>
+      <button type="submit" disabled={find.isPending}>
+        Show preview
+      </button>
+      {find.error && <ErrorNote error={find.error} />}
+      {find.data && find.data.length !== 1 && (
+        <div class="note matches" role="status">
+          {find.data.length === 0
+            ? 'No user matches. Type the start of an id, of an email address, or of the words of a name.'
+            : 'Several users match. Choose one:'}
+          {find.data.map(({ id, name, email }) => (
+            <button
+              key={id}
+              type="button"
+              onClick={() => {
+                find.reset();
+                choose(id);
+              }}
+            >
+              {[name, email, id].filter(Boolean).join(' · ')}
+            </button>
+          ))}
+        </div>
+      )}
     </form>
   );
 }
