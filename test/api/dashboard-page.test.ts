@@ -18,7 +18,7 @@ describe('The page of the dashboard', () => {
   let address = '';
   before(async function () {
     if (chromiumProgram === undefined) this.skip();
-    browser = await startChromium(chromiumProgram);
+    browser = await startChromium(chromiumProgram, { timezoneId: 'America/New_York' });
     world = await startWorld({ config, settings: { messages: 'log' }, overrides: { pageFolder: await buildPage() } });
     address = world.address;
   });
@@ -185,6 +185,35 @@ describe('The page of the dashboard', () => {
     expect(await page.evaluate(`${inputs}.map(({ dataset, value }) => dataset.was + ': ' + value)`)).to.deep.equal(['2: 2', '3: 3']);
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     expect(await thresholds.nth(2).inputValue()).to.equal('');
+    expect(tab.problems).to.deep.equal([]);
+  });
+
+  it('shows all moments of a screen in one time zone, which it names: that of the user, of the browser, or UTC', async () => {
+    await identify(world!, 'kai', { tz: 'Asia/Tokyo' });
+    const { body } = await world!.event('a', { user: { id: 'kai' }, value: 1 });
+    expect(body, JSON.stringify(body)).to.have.property('eventId');
+    const picker = page.getByLabel('Times in');
+    const chosen = (): Promise<string> => page.locator('.toolbar option:checked').first().innerText();
+    const times = (): Promise<string[]> => page.locator('main time').allInnerTexts();
+    await tab.signIn(adminKey);
+    await tab.show('/users/kai');
+    const expected = [
+      ['user', 'Asia/Tokyo, the user’s', 'Jan 2, 2040, 9:00 PM GMT+9', '21:00:00'],
+      ['browser', 'America/New_York, this browser’s', 'Jan 2, 2040, 7:00 AM EST', '07:00:00'],
+      ['utc', 'UTC', 'Jan 2, 2040, 12:00 PM UTC', '12:00:00'],
+    ] as const;
+    expect(await picker.inputValue()).to.equal('user');
+    for (const [choice, name, moment, time] of expected) {
+      await picker.selectOption(choice);
+      await page.getByText(time, { exact: true }).waitFor();
+      expect(await chosen()).to.equal(name);
+      expect(new Set(await times())).to.deep.equal(new Set([moment, time]));
+    }
+    await tab.show('/users?search=kai');
+    expect(await times()).to.deep.equal(['Jan 2, 2040, 12:00 PM UTC']);
+    await picker.selectOption('browser');
+    await page.getByText('Jan 2, 2040, 7:00 AM EST', { exact: true }).waitFor();
+    await picker.evaluate('localStorage.clear()');
     expect(tab.problems).to.deep.equal([]);
   });
 

@@ -131,8 +131,8 @@ describe('The timeline of a user', () => {
     boosts: [],
     eventId: null,
   };
-  const shown = (entries: readonly Entry[], zone = 'UTC'): string[] =>
-    daysOf(entries, zone).map(({ day, streaks, items }) => {
+  const shown = (entries: readonly Entry[], zone = 'UTC', isOwn = true): string[] =>
+    daysOf(entries, zone, isOwn).map(({ day, streaks, items }) => {
       const rows = items.map(({ entry, achievements }) => {
         const id = entry.type === 'achievement' ? entry.achievement.key : entry.id;
         return [id, ...achievements.map((one) => one.achievement.key)].join('>');
@@ -151,6 +151,13 @@ describe('The timeline of a user', () => {
       { type: 'streak', date: '2026-03-01', frequency: 'daily', length: 1, how: 'extended' },
     ];
     expect(shown([...first, ...second])).to.deep.equal(['2026-03-02 extended b', '2026-03-01 extended a w']);
+  });
+
+  it('is grouped by the days of another time zone where the operator chooses one', () => {
+    const moved = [event('b', '2026-03-02T04:30:00.000Z', '2026-03-02'), event('a', '2026-03-01T23:30:00.000Z', '2026-03-02')];
+    expect(shown(moved, 'Europe/Berlin')).to.deep.equal(['2026-03-02 b a']);
+    expect(shown(moved, 'UTC', false)).to.deep.equal(['2026-03-02 b', '2026-03-01 a']);
+    expect(shown(moved, 'America/New_York', false)).to.deep.equal(['2026-03-01 b a']);
   });
 
   it('puts an achievement under the event that completed it, on the local day of the user', () => {

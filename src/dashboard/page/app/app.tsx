@@ -4,6 +4,7 @@ import { useCallback, useMemo, useRef } from 'preact/hooks';
 import { readSession, type Session } from '../api/session.js';
 import { forgetDrafts } from '../editor/draft/draft-storage.js';
 import { createScope, ScopeContext, tenantOf } from '../scope/scope.js';
+import { ZoneProvider } from '../scope/zone.js';
 import { SignIn } from '../screens/sign-in/sign-in.js';
 import { Screens, Shell } from './shell.js';
 import { ErrorNote, Loading } from '../ui/states.js';
@@ -37,9 +38,11 @@ function InTenant({ session, onSignedOut }: { readonly session: Session; readonl
   const scope = useMemo(() => createScope({ session, tenant }, onSignedOut), [session, tenant, onSignedOut]);
   return (
     <ScopeContext.Provider value={scope}>
-      <Shell>
-        <Screens />
-      </Shell>
+      <ZoneProvider>
+        <Shell>
+          <Screens />
+        </Shell>
+      </ZoneProvider>
     </ScopeContext.Provider>
   );
 }

@@ -6,6 +6,7 @@ import { signOut } from '../api/session.js';
 import { forgetDrafts, hasDrafts } from '../editor/draft/draft-storage.js';
 import { ScreenError } from './screen-error.js';
 import { groups, screens } from './screens.js';
+import { Toolbar } from './toolbar.js';
 import { useScope } from '../scope/scope.js';
 import { ProblemsBadge } from '../screens/common/problems.js';
 import { ConfirmDialog } from '../ui/dialog.js';
@@ -20,9 +21,12 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         Skip to the content
       </a>
       <Navigation />
-      <main id="main" tabIndex={-1}>
-        {children}
-      </main>
+      <div class="content">
+        <Toolbar />
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
     </div>
   );
 }

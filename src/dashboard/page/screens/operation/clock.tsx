@@ -5,7 +5,7 @@ import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { TextField } from '../../ui/field.js';
-import { formatDate, Moment } from '../../ui/format.js';
+import { Moment } from '../../ui/format.js';
 import { Panel } from '../../ui/page.js';
 import { ErrorNote, Loaded } from '../../ui/states.js';
 
@@ -60,7 +60,11 @@ export function Clock() {
       </Loaded>
       {isPending && <progress aria-label="Moving the clock" />}
       <p role="status">
-        {moved && `The clock shows ${formatDate(moved.now.slice(0, 10))}, ${moved.now.slice(11, 16)} UTC. Everything that was due is done.`}
+        {moved && (
+          <>
+            The clock shows <Moment at={moved.now} />. Everything that was due is done.
+          </>
+        )}
       </p>
       {error && <ErrorNote error={error} />}
     </Panel>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../api/errors.js';
 import { useScope } from '../../scope/scope.js';
+import { useUserZone } from '../../scope/zone.js';
 import { Badge } from '../../ui/badge.js';
 import { Page } from '../../ui/page.js';
 import { CopyButton } from '../../ui/secret.js';
@@ -68,9 +69,13 @@ interface KnownUserProps {
 }
 
 function KnownUser({ profile, erased }: KnownUserProps) {
+  const { api } = useScope();
   const [said, setSaid] = useState('');
+  const settings = useQuery({ ...api.admin.query('/settings'), enabled: profile.tz === null });
+  const zone = profile.tz ?? settings.data?.defaultTimeZone;
+  useUserZone(zone);
   return (
-    <UserContext.Provider value={{ profile, erased, say: setSaid }}>
+    <UserContext.Provider value={{ profile, zone, settings, erased, say: setSaid }}>
       <Page title={profile.name ?? profile.id} about={<About profile={profile} />} actions={<UserActions />}>
         <div role="status" class="said">
           {said !== '' && <p class="note good">{said}</p>}

@@ -19,8 +19,8 @@ import {
 } from './timeline.js';
 
 /** The entries of a timeline by day, each with what it caused below it. */
-export function Days({ entries, zone }: { readonly entries: readonly Entry[]; readonly zone: string }) {
-  const days = useMemo(() => daysOf(entries, zone), [entries, zone]);
+export function Days({ entries, zone, isOwn }: { readonly entries: readonly Entry[]; readonly zone: string; readonly isOwn: boolean }) {
+  const days = useMemo(() => daysOf(entries, zone, isOwn), [entries, zone, isOwn]);
   return (
     <>
       {days.map((day) => (

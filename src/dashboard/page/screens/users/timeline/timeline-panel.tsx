@@ -1,7 +1,8 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/preact-query';
+import { useInfiniteQuery } from '@tanstack/preact-query';
 import { dataOf } from '../../../api/errors.js';
 import { given } from '../../../api/given.js';
 import { useScope } from '../../../scope/scope.js';
+import { useZone } from '../../../scope/zone.js';
 import { TextField } from '../../../ui/field.js';
 import { Panel } from '../../../ui/page.js';
 import { Empty, ErrorNote, Loaded } from '../../../ui/states.js';
@@ -12,16 +13,12 @@ import { useUser } from '../user-context.js';
 
 /** What happened to the user, newest first. */
 export function TimelinePanel() {
-  const { api } = useScope();
-  const { profile } = useUser();
-  const settings = useQuery({ ...api.admin.query('/settings'), enabled: profile.tz === null });
-  const zone = profile.tz ?? settings.data?.defaultTimeZone;
+  const { zone, settings } = useUser();
   return (
     <div id="timeline">
       <Panel title="Timeline">
         <Range />
-        {zone !== undefined && <Timeline zone={zone} />}
-        {zone === undefined && <Loaded of={settings}>{() => null}</Loaded>}
+        {zone === undefined ? <Loaded of={settings}>{() => null}</Loaded> : <Timeline ownZone={zone} />}
       </Panel>
     </div>
   );
@@ -42,8 +39,9 @@ function Range() {
   );
 }
 
-function Timeline({ zone }: { readonly zone: string }) {
+function Timeline({ ownZone }: { readonly ownZone: string }) {
   const { api } = useScope();
+  const { zone } = useZone();
   const { profile } = useUser();
   const { query } = useAddress();
   const range = rangeOf(query, zone);
@@ -63,9 +61,11 @@ function Timeline({ zone }: { readonly zone: string }) {
         const entries = pages.flatMap((page) => page.entries);
         return (
           <>
-            <p class="hint">Times in {zone}.</p>
+            <p class="hint">
+              Days and times in {zone}.{zone !== ownZone && ` The streak is by the user’s days, in ${ownZone}.`}
+            </p>
             {entries.length === 0 && <Empty>Nothing happened in this time. Send a test event, or choose other days.</Empty>}
-            <Days entries={entries} zone={zone} />
+            <Days entries={entries} zone={zone} isOwn={zone === ownZone} />
             {isFetchNextPageError && <ErrorNote error={error} />}
             {hasNextPage && (
               <button type="button" disabled={isFetchingNextPage} onClick={() => void read.fetchNextPage()}>

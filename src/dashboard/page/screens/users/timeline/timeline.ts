@@ -13,7 +13,7 @@ export interface Item {
   readonly achievements: readonly AchievementEntry[];
 }
 
-/** What happened on a local day of the user, newest first. */
+/** What happened on a day, newest first. */
 export interface Day {
   readonly day: string;
   readonly streaks: readonly StreakEntry[];
@@ -46,7 +46,7 @@ export function startOfDate(date: string, zone: string): string {
 const isDate = (text: string | undefined): text is string =>
   text !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** The instants of `?from=` and `?until=`, which are local dates of the user, both included. A text that is no date counts as absent. */
+/** The instants of `?from=` and `?until=`, which are dates in a time zone, both included. A text that is no date counts as absent. */
 export function rangeOf(query: Readonly<Record<string, string>>, zone: string): { from?: string; until?: string } {
   const { from, until } = query;
   const after = isDate(until) ? new Date(Date.parse(until) + 86_400_000).toISOString().slice(0, 10) : undefined;
@@ -56,15 +56,9 @@ export function rangeOf(query: Readonly<Record<string, string>>, zone: string): 
   };
 }
 
-function dayOf(entry: Entry, zone: string): string {
-  switch (entry.type) {
-    case 'streak':
-      return entry.date;
-    case 'achievement':
-      return localDate(entry.at, zone);
-    default:
-      return entry.day;
-  }
+function dayOf(entry: Entry, zone: string, isOwn: boolean): string {
+  if (entry.type === 'streak') return entry.date;
+  return isOwn && entry.type !== 'achievement' ? entry.day : localDate(entry.at, zone);
 }
 
 type AtMoment = ReadonlyMap<string, readonly Exclude<Entry, StreakEntry>[]>;
@@ -99,11 +93,11 @@ function itemsOf(entries: readonly Exclude<Entry, StreakEntry>[]): Item[] {
     .map((entry) => ({ entry, achievements: entry.type === 'event' ? (caused.get(entry) ?? []) : [] }));
 }
 
-/** Groups the entries of a timeline, newest first, by the user's local day. */
-export function daysOf(entries: readonly Entry[], zone: string): Day[] {
+/** Groups the entries of a timeline, newest first, by their day in a time zone. In the user's own zone, it is the local day that they counted for. */
+export function daysOf(entries: readonly Entry[], zone: string, isOwn = true): Day[] {
   const days = new Map<string, Entry[]>();
   for (const entry of entries) {
-    const day = dayOf(entry, zone);
+    const day = dayOf(entry, zone, isOwn);
     days.set(day, [...(days.get(day) ?? []), entry]);
   }
   return [...days]
