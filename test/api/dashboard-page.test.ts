@@ -217,6 +217,29 @@ describe('The page of the dashboard', () => {
     expect(tab.problems).to.deep.equal([]);
   });
 
+  it('shows the bar of a draft on every screen', async () => {
+    const bar = page.getByRole('complementary', { name: 'Unsaved changes' });
+    await tab.signIn(adminKey);
+    await tab.show('/configuration/metrics/a');
+    await page.getByLabel('Name', { exact: true }).fill('Another');
+    await page.getByRole('link', { name: 'Levels', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Levels' }).waitFor();
+    await bar.getByText('1 unsaved change').waitFor();
+    for (const path of ['/', '/users', '/keys']) {
+      await tab.show(path);
+      await bar.getByText('1 unsaved change').waitFor();
+    }
+    await bar.getByRole('link', { name: 'Review' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Review' }).waitFor();
+    await bar.getByText('1 unsaved change').waitFor();
+    await tab.show('/keys');
+    await bar.getByRole('button', { name: 'Discard' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Discard the changes' }).click();
+    await bar.waitFor({ state: 'detached' });
+    await tab.show('/configuration/metrics/a');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Metric a');
+  });
+
   describe('in its list of messages to users,', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });

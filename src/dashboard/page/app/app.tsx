@@ -3,6 +3,7 @@ import { LocationProvider, useLocation } from 'preact-iso';
 import { useCallback, useMemo, useRef } from 'preact/hooks';
 import { readSession, type Session } from '../api/session.js';
 import { forgetDrafts } from '../editor/draft/draft-storage.js';
+import { KeepDraft } from '../editor/draft/kept-draft.js';
 import { createScope, ScopeContext, tenantOf } from '../scope/scope.js';
 import { ZoneProvider } from '../scope/zone.js';
 import { SignIn } from '../screens/sign-in/sign-in.js';
@@ -39,9 +40,11 @@ function InTenant({ session, onSignedOut }: { readonly session: Session; readonl
   return (
     <ScopeContext.Provider value={scope}>
       <ZoneProvider>
-        <Shell>
-          <Screens />
-        </Shell>
+        <KeepDraft>
+          <Shell>
+            <Screens />
+          </Shell>
+        </KeepDraft>
       </ZoneProvider>
     </ScopeContext.Provider>
   );

@@ -3,6 +3,7 @@ import { Route, Router, useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks';
 import { signOut } from '../api/session.js';
+import { DraftBar } from '../editor/draft/draft-bar.js';
 import { forgetDrafts, hasDrafts } from '../editor/draft/draft-storage.js';
 import { ScreenError } from './screen-error.js';
 import { groups, screens } from './screens.js';
@@ -26,6 +27,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <main id="main" tabIndex={-1}>
           {children}
         </main>
+        <DraftBar />
       </div>
     </div>
   );

@@ -3,20 +3,18 @@ import { useLocation } from 'preact-iso';
 import { useScope } from '../../scope/scope.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { formatCount } from '../../ui/format.js';
+import { useKeptDraft, useProblems } from './kept-draft.js';
 
-interface DraftBarProps {
-  readonly count: number;
-  /** Whether the browser keeps the draft when the page is reloaded. */
-  readonly isKept: boolean;
-  readonly onDiscard: () => void;
-}
-
-/** What is changed and not applied yet, at the bottom of the window. */
-export function DraftBar({ count, isKept, onDiscard }: DraftBarProps) {
+/** What is changed and not applied yet, at the bottom of the window; nothing without a draft. */
+export function DraftBar() {
   const { href } = useScope();
   const { path } = useLocation();
+  const { stored, isKept, store } = useKeptDraft();
+  const [, setProblems] = useProblems();
   const review = href('/configuration/review');
   const [isAsking, setIsAsking] = useState(false);
+  const count = stored?.changes ?? 1;
+  if (!stored || count === 0) return null;
   return (
     <aside class="draft-bar" aria-label="Unsaved changes">
       <p role="status">
@@ -43,7 +41,8 @@ export function DraftBar({ count, isKept, onDiscard }: DraftBarProps) {
           onClose={() => setIsAsking(false)}
           onConfirm={() => {
             setIsAsking(false);
-            onDiscard();
+            store(undefined);
+            setProblems([]);
           }}
         >
           <p>

@@ -5,6 +5,8 @@ export interface StoredDraft {
   /** The version of the configuration that it was made from. */
   readonly version: number;
   readonly file: JsonObject;
+  /** How many objects it changes. */
+  readonly changes?: number;
 }
 
 /** What drafts need of `sessionStorage`. */
@@ -46,8 +48,9 @@ export function loadDraft(storage: DraftStorage, owner: DraftOwner): StoredDraft
   try {
     const stored = JSON.parse(text) as Json;
     if (!isObject(stored)) return undefined;
-    const { version, file } = stored;
-    return typeof version === 'number' && isObject(file) ? { version, file } : undefined;
+    const { version, file, changes } = stored;
+    if (typeof version !== 'number' || !isObject(file)) return undefined;
+    return { version, file, ...(typeof changes === 'number' ? { changes } : {}) };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

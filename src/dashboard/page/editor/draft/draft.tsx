@@ -1,15 +1,13 @@
-import { skipToken, useQuery, useQueryClient } from '@tanstack/preact-query';
+import { useQuery } from '@tanstack/preact-query';
 import { createContext, type ComponentChildren } from 'preact';
-import { useContext, useMemo, useState } from 'preact/hooks';
-import { type Scope, useScope } from '../../scope/scope.js';
+import { useContext, useMemo } from 'preact/hooks';
+import { useScope } from '../../scope/scope.js';
 import { ErrorNote, Loading } from '../../ui/states.js';
-import { useUnloadWarning } from '../../ui/unload-warning.js';
 import { type Configuration, fileOf, type Problem } from '../file/api.js';
-import { DraftBar } from './draft-bar.js';
 import { type DraftChange, draftChanges } from './draft-changes.js';
-import { type DraftOwner, draftName, loadDraft, saveDraft, type StoredDraft } from './draft-storage.js';
 import { FileSchema } from '../file/form-fields.js';
 import { ConfigurationFrame } from './frame.js';
+import { useKeptDraft, useProblems } from './kept-draft.js';
 import { isSame, type Json, type JsonObject, type Path, withValueAt } from '../file/json.js';
 import { problemsAfter } from '../file/problems.js';
 import { StaleDraft } from './stale-draft.js';
@@ -38,25 +36,11 @@ export function useDraft(): Draft {
   return draft;
 }
 
-/** Whose draft it is; the tenant is that of the address, or of the key. */
-const draftOwner = ({ tenant, session: { key } }: Pick<Scope, 'tenant' | 'session'>): DraftOwner => ({
-  key: key.id,
-  tenant: tenant ?? key.tenantId ?? undefined,
-});
-
-/** The problems of the last review, which the forms show. */
-function useProblems(): [problems: readonly Problem[], set: (problems: readonly Problem[]) => void] {
-  const queries = useQueryClient();
-  const queryKey = useScope().api.keyOf(['problems of the draft']);
-  const { data = [] } = useQuery<readonly Problem[]>({ queryKey, queryFn: skipToken, gcTime: Infinity });
-  return [data, (problems) => queries.setQueryData(queryKey, problems)];
-}
-
-/** Gives the screens inside it the configuration and its draft, with a bar for what is not applied yet. */
+/** Gives the screens inside it the configuration and its draft. */
 export function Configuring({ children }: { readonly children: ComponentChildren }) {
-  const scope = useScope();
-  const configuration = useQuery(scope.api.admin.query('/configuration'));
-  const fileSchema = useQuery(scope.api.admin.query('/configuration/schema'));
+  const { api } = useScope();
+  const configuration = useQuery(api.admin.query('/configuration'));
+  const fileSchema = useQuery(api.admin.query('/configuration/schema'));
   const schema = useMemo(() => fileSchema.data && new FileSchema(fileSchema.data as JsonObject), [fileSchema.data]);
   const reload = (): void => void configuration.refetch();
   if (!configuration.data || !schema) {
@@ -69,7 +53,7 @@ export function Configuring({ children }: { readonly children: ComponentChildren
   }
   return (
     <ConfigurationFrame>
-      <WithDraft key={draftName(draftOwner(scope))} configuration={configuration.data} schema={schema} reload={reload}>
+      <WithDraft configuration={configuration.data} schema={schema} reload={reload}>
         {children}
       </WithDraft>
     </ConfigurationFrame>
@@ -84,22 +68,14 @@ interface WithDraftProps {
 }
 
 function WithDraft({ configuration, schema, reload, children }: WithDraftProps) {
-  const scope = useScope();
-  const owner = draftOwner(scope);
-  const [stored, setStored] = useState(() => loadDraft(sessionStorage, owner));
-  const [isKept, setIsKept] = useState(true);
-  useUnloadWarning(!isKept);
+  const { stored, store } = useKeptDraft();
   const [problems, setProblems] = useProblems();
   const { version } = configuration;
   const base = fileOf(configuration);
   const file = stored?.file ?? base;
   const changes = useMemo(() => draftChanges(base, file), [base, file]);
-  const store = (draft: StoredDraft | undefined): void => {
-    setIsKept(saveDraft(sessionStorage, owner, draft));
-    setStored(draft);
-  };
   const replace = (next: JsonObject, of = version): void => {
-    store(isSame(next, base) ? undefined : { version: of, file: next });
+    store(isSame(next, base) ? undefined : { version: of, file: next, changes: draftChanges(base, next).length });
   };
   const discard = (): void => {
     store(undefined);
@@ -113,10 +89,5 @@ function WithDraft({ configuration, schema, reload, children }: WithDraftProps) 
   if (stored && stored.version !== version) {
     return <StaleDraft draft={stored} current={configuration} onMerged={replace} onDiscard={discard} />;
   }
-  return (
-    <DraftContext.Provider value={draft}>
-      {children}
-      {changes.length > 0 && <DraftBar count={changes.length} isKept={isKept} onDiscard={discard} />}
-    </DraftContext.Provider>
-  );
+  return <DraftContext.Provider value={draft}>{children}</DraftContext.Provider>;
 }
