@@ -240,6 +240,28 @@ describe('The page of the dashboard', () => {
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).to.equal('Metric a');
   });
 
+  it('moves the focus to the heading of a screen that is opened, and announces it', async () => {
+    const focused = (title: string) => page.locator('h1:focus', { hasText: title }).waitFor();
+    const said = page.locator('[aria-live="polite"]');
+    await identify(world!, 'kim', { name: 'Kim Vale' });
+    await tab.signIn(adminKey);
+    await tab.show('/levels');
+    expect(await page.locator('h1:focus').count(), 'when the page is loaded').to.equal(0);
+    await page.getByRole('link', { name: 'Users', exact: true }).click();
+    await focused('Users');
+    await said.getByText('Users', { exact: true }).waitFor({ state: 'attached' });
+    await page.getByLabel('Search').fill('kim');
+    await page.waitForURL(/search=kim$/);
+    await page.getByRole('link', { name: 'kim', exact: true }).click();
+    await focused('Kim Vale');
+    await said.getByText('Kim Vale', { exact: true }).waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'Send a test event' }).click();
+    await page.getByRole('dialog').locator('select:focus, input:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('button:focus', { hasText: 'Send a test event' }).waitFor();
+    expect(tab.problems).to.deep.equal([]);
+  });
+
   describe('in its list of messages to users,', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });

@@ -11,6 +11,7 @@ import { Toolbar } from './toolbar.js';
 import { useScope } from '../scope/scope.js';
 import { ProblemsBadge } from '../screens/common/problems.js';
 import { ConfirmDialog } from '../ui/dialog.js';
+import { Announcer } from '../ui/heading.js';
 import { Page } from '../ui/page.js';
 import { Empty, ErrorNote } from '../ui/states.js';
 
@@ -29,6 +30,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         </main>
         <DraftBar />
       </div>
+      <Announcer />
     </div>
   );
 }

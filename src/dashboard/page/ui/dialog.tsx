@@ -3,13 +3,15 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from './states.js';
 import { useUnloadWarning } from './unload-warning.js';
 
+const fields = 'input:not(:disabled), select:not(:disabled), textarea:not(:disabled)';
+
 interface DialogProps {
   readonly title: string;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog: the browser keeps the focus inside it, and Escape closes it. */
+/** A modal dialog: its first field gets the focus, the browser keeps the focus inside it, and Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const [isEdited, setIsEdited] = useState(false);
@@ -17,6 +19,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
+    // The browser would focus the button that closes it.
+    element.current?.querySelector<HTMLElement>(fields)?.focus();
     // The dialog is removed without being closed, which would return the focus.
     return () => {
       if (opener instanceof HTMLElement) opener.focus();

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useHeading } from './heading.js';
 
 interface PageProps {
   readonly title: string;
@@ -12,14 +12,14 @@ interface PageProps {
 
 /** A screen, with its title in the tab too. */
 export function Page({ title, about, actions, children }: PageProps) {
-  useEffect(() => {
-    document.title = `${title} · Laurel`;
-  }, [title]);
+  const heading = useHeading(title);
   return (
     <div class="page">
       <header class="page-header">
         <div>
-          <h1>{title}</h1>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
           {about !== undefined && <p class="about">{about}</p>}
         </div>
         {actions !== undefined && <div class="actions">{actions}</div>}
