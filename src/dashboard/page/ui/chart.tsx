@@ -1,5 +1,5 @@
 import 'uplot/dist/uPlot.min.css';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatDate, formatNumber, formatShort } from './format.js';
 import { Table } from './table.js';
@@ -88,7 +88,8 @@ function optionsOf({ series, kind, heightPx = 200 }: ChartProps, element: HTMLEl
 export function Chart(props: ChartProps) {
   const { title, days, series } = props;
   const holder = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before the browser paints, so that nothing moves when the chart is there.
+  useLayoutEffect(() => {
     const element = holder.current;
     if (!element) return undefined;
     let plot: uPlot | undefined;

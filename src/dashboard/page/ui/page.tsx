@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useHeading } from './heading.js';
+import { OpeningContext } from './states.js';
 
 interface PageProps {
   readonly title: string;
@@ -10,11 +12,34 @@ interface PageProps {
   readonly children: ComponentChildren;
 }
 
+/** The longest that a screen waits for what it reads before it shows what it has. */
+const openingMs = 1_000;
+
+/** Whether a screen still reads what it shows first: until then, its parts are hidden, so that none moves another. `count` counts reads. */
+function useOpening(): readonly [isOpening: boolean, count: (by: number) => void] {
+  const [isOpening, setIsOpening] = useState(true);
+  const reads = useRef(0);
+  const count = useCallback((by: number): void => {
+    reads.current += by;
+    // What a read has returned may show parts that read more.
+    queueMicrotask(() => {
+      if (reads.current === 0) setIsOpening(false);
+    });
+  }, []);
+  useLayoutEffect(() => {
+    count(0);
+    const timer = setTimeout(() => setIsOpening(false), openingMs);
+    return () => clearTimeout(timer);
+  }, []);
+  return [isOpening, count];
+}
+
 /** A screen, with its title in the tab too. */
 export function Page({ title, about, actions, children }: PageProps) {
   const heading = useHeading(title);
+  const [isOpening, count] = useOpening();
   return (
-    <div class="page">
+    <div class={isOpening ? 'page opening' : 'page'} aria-busy={isOpening}>
       <header class="page-header">
         <div>
           <h1 ref={heading} tabIndex={-1}>
@@ -24,7 +49,8 @@ export function Page({ title, about, actions, children }: PageProps) {
         </div>
         {actions !== undefined && <div class="actions">{actions}</div>}
       </header>
-      {children}
+      {isOpening && <progress class="opening-progress" aria-label="Loading" />}
+      <OpeningContext.Provider value={count}>{children}</OpeningContext.Provider>
     </div>
   );
 }

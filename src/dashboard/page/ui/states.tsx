@@ -1,4 +1,5 @@
-import type { ComponentChildren } from 'preact';
+import { createContext, type ComponentChildren } from 'preact';
+import { useContext, useLayoutEffect } from 'preact/hooks';
 import { sentenceOf } from '../api/errors.js';
 import type { Read } from '../api/query-client.js';
 
@@ -16,7 +17,15 @@ export function ErrorNote({ error, retry }: { readonly error: unknown; readonly 
   );
 }
 
+/** Counts the reads of a screen that opens. */
+export const OpeningContext = createContext<(by: number) => void>(() => undefined);
+
 export function Loading() {
+  const count = useContext(OpeningContext);
+  useLayoutEffect(() => {
+    count(1);
+    return () => count(-1);
+  }, []);
   return (
     <div class="loading" role="status">
       <progress aria-label="Loading" />

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { readAfter } from '../../api/query-client.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
@@ -19,7 +20,7 @@ export default function Achievements() {
       title="Achievements"
       noun="achievements"
       part="achievements"
-      of={achievements}
+      of={readAfter(achievements, counted)}
       paging={paging}
       columns={[
         { title: 'Achievement', cell: ({ key, name }) => <a href={href(`/achievements/${encodeURIComponent(key)}`)}>{name}</a> },

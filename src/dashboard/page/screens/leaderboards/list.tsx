@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { readAfter } from '../../api/query-client.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatDate } from '../../ui/format.js';
@@ -23,7 +24,7 @@ export default function Leaderboards() {
       title="Leaderboards"
       noun="leaderboards"
       part="leaderboards"
-      of={boards}
+      of={readAfter(boards, named)}
       paging={paging}
       columns={[
         { title: 'Leaderboard', cell: ({ key, name }) => <a href={href(`/leaderboards/${encodeURIComponent(key)}`)}>{name}</a> },

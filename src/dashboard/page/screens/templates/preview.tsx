@@ -5,7 +5,7 @@ import type { Keyed } from '../../editor/file/json.js';
 import { useScope } from '../../scope/scope.js';
 import { Field } from '../../ui/field.js';
 import { Panel } from '../../ui/page.js';
-import { Empty, ErrorNote } from '../../ui/states.js';
+import { Empty, ErrorNote, Loading } from '../../ui/states.js';
 import { useAddress } from '../../scope/use-address.js';
 import { EmailFrame } from './email-frame.js';
 import { renderRequest } from './request.js';
@@ -40,6 +40,7 @@ function Rendered({ template, user }: { readonly template: Keyed; readonly user:
   return (
     <>
       {error && <ErrorNote error={error} />}
+      {!shown && !error && <Loading />}
       {shown && (
         <>
           <dl class="rendered">

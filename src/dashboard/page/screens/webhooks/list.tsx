@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { readAfter } from '../../api/query-client.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
 import { formatNumber } from '../../ui/format.js';
@@ -25,7 +26,7 @@ export default function Webhooks() {
       noun="endpoints"
       part="webhooks"
       then=", then rotate its secret here to see it"
-      of={endpoints}
+      of={readAfter(endpoints, totals)}
       paging={paging}
       columns={[
         { title: 'Endpoint', cell: ({ key, name }) => <a href={href(`/webhooks/${encodeURIComponent(key)}`)}>{name}</a> },
