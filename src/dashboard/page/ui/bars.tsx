@@ -28,6 +28,7 @@ export function Bars({ caption, of, unit, bars, total = 0 }: BarsProps) {
     <div class="bars">
       <Table
         caption={caption}
+        hasCards={false}
         rows={bars}
         keyOf={({ key }) => key}
         columns={[

@@ -38,7 +38,7 @@ export function PagedTable<T>({ of, paging, empty, ...table }: PagedTableProps<T
       {(rows) => (
         <>
           <Table {...table} rows={rows.slice(0, paging.rowsPerPage)} empty={paging.page === 1 ? empty : 'This page is empty.'} />
-          <ListPager paging={paging} rows={rows.length} />
+          <ListPager of={table.caption} paging={paging} rows={rows.length} />
         </>
       )}
     </Loaded>
@@ -46,9 +46,10 @@ export function PagedTable<T>({ of, paging, empty, ...table }: PagedTableProps<T
 }
 
 /** Moves between the pages of a list; `rows` is how many rows its read returned. */
-export function ListPager({ paging, rows }: { readonly paging: Paging; readonly rows: number }) {
+export function ListPager({ of, paging, rows }: { readonly of: string; readonly paging: Paging; readonly rows: number }) {
   return (
     <Pager
+      of={of}
       hasPrevious={paging.page > 1}
       hasNext={rows > paging.rowsPerPage}
       onPrevious={() => {

@@ -17,14 +17,19 @@ export interface TableProps<T> {
   readonly empty?: ComponentChildren;
   /** The class of a row, to mark some. */
   readonly classOf?: (row: T) => string | undefined;
+  /** Whether each row becomes a card on a narrow screen. */
+  readonly hasCards?: boolean;
 }
 
-/** A dense table that scrolls sideways on a narrow screen. */
-export function Table<T>({ caption, columns, rows, keyOf, empty, classOf }: TableProps<T>) {
+/** The most columns that a narrow screen has room for. */
+const narrowColumns = 3;
+
+/** A dense table. A wide one becomes a list of cards on a narrow screen. */
+export function Table<T>({ caption, columns, rows, keyOf, empty, classOf, hasCards = columns.length > narrowColumns }: TableProps<T>) {
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
   return (
-    <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
+    <div class="table-scroll" tabIndex={0} role="group" aria-label={caption}>
+      <table class={hasCards ? 'cards' : undefined}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -39,7 +44,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty, classOf }: Tabl
           {rows.map((row) => (
             <tr key={keyOf(row)} class={classOf?.(row)}>
               {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} class={isNumber ? 'number' : undefined}>
+                <td key={title} class={isNumber ? 'number' : undefined} data-title={title}>
                   {cell(row)}
                 </td>
               ))}
@@ -52,6 +57,8 @@ export function Table<T>({ caption, columns, rows, keyOf, empty, classOf }: Tabl
 }
 
 interface PagerProps {
+  /** What the pages are of, for screen readers. */
+  readonly of: string;
   readonly hasPrevious: boolean;
   readonly hasNext: boolean;
   readonly onPrevious: () => void;
@@ -60,10 +67,10 @@ interface PagerProps {
 }
 
 /** Moves between the pages of a list, which the service pages. */
-export function Pager({ hasPrevious, hasNext, onPrevious, onNext, label }: PagerProps) {
+export function Pager({ of, hasPrevious, hasNext, onPrevious, onNext, label }: PagerProps) {
   if (!hasPrevious && !hasNext) return null;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager" aria-label={`Pages of ${of}`}>
       <button type="button" disabled={!hasPrevious} onClick={onPrevious}>
         Previous
       </button>

@@ -79,6 +79,7 @@ export function DraftList({ part, list, path, within, text, schema, editor }: Dr
         />
       )}
       <Pager
+        of={text.title}
         hasPrevious={page > 1}
         hasNext={page * rowsPerPage < found.length}
         onPrevious={() => address.change({ page: page - 1 })}

@@ -38,8 +38,8 @@ export function LevelsTable({ path, schema, onRemove }: LevelsTableProps) {
         <Empty>No levels yet.</Empty>
       ) : (
         <Changeable>
-          <div class="table-scroll" tabIndex={0} role="region" aria-label="All levels">
-            <table class="editable" onFocusIn={() => setOrder(sorted.map(({ level }) => level.key))} onFocusOut={() => setOrder(undefined)}>
+          <div class="table-scroll" tabIndex={0} role="group" aria-label="All levels">
+            <table class="editable cards" onFocusIn={() => setOrder(sorted.map(({ level }) => level.key))} onFocusOut={() => setOrder(undefined)}>
               <caption class="visually-hidden">Levels, from the lowest to the highest</caption>
               <thead>
                 <tr>
@@ -81,12 +81,12 @@ function LevelRow({ level, path, fields, onRemove }: LevelRowProps) {
   const problem = problemAt(problems, path);
   return (
     <tr>
-      <td>
+      <td data-title="Key">
         <code>{level.key}</code>
         {problem !== undefined && <p class="problem">{problem}</p>}
       </td>
       {fields.map((field) => (
-        <td key={field.name}>
+        <td key={field.name} data-title={field.text.label}>
           {/* The label is in the head of the table for those who see it. */}
           <FieldControl field={{ ...field, text: { label: `${field.text.label}, ${level.key}` } }} path={[...path, field.name]} />
         </td>

@@ -56,7 +56,7 @@ export function Groups({ part }: { readonly part: Part }) {
                 },
               ]}
             />
-            <ListPager paging={paging} rows={groups.length} />
+            <ListPager of="Groups" paging={paging} rows={groups.length} />
           </>
         )}
       </Loaded>

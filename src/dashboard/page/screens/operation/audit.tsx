@@ -58,7 +58,7 @@ export default function Audit() {
                 ]}
               />
               {(cursor !== undefined || next !== null) && (
-                <nav class="pager" aria-label="Pages">
+                <nav class="pager" aria-label="Pages of Changes">
                   {cursor !== undefined && (
                     <a class="button" href={address.with({ cursor: undefined })}>
                       Newest

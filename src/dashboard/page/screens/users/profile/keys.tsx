@@ -51,7 +51,7 @@ export function KeysPanel() {
                 ]}
                 empty="No keys. An application key lets the user’s own device read and change the data of this user only."
               />
-              <ListPager paging={paging} rows={rows.length} />
+              <ListPager of="Application keys" paging={paging} rows={rows.length} />
             </>
           )}
         </Loaded>

@@ -1,4 +1,3 @@
-import { useEffect, useRef } from 'preact/hooks';
 import type { components } from '../../../api/schema/application.js';
 import { formatCount, formatDate } from '../../../ui/format.js';
 import { Table } from '../../../ui/table.js';
@@ -34,11 +33,6 @@ interface CalendarProps {
 
 /** The streak of the last periods: a column for each week of a daily streak, otherwise a cell for each period. */
 export function Calendar({ history, frequency }: CalendarProps) {
-  const scroller = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // On a narrow screen, the newest periods are what is seen first.
-    if (scroller.current) scroller.current.scrollLeft = scroller.current.scrollWidth;
-  }, [history]);
   const cells = recentCells(cellsOf(history), frequency);
   if (cells.length === 0) return null;
   const unit = { daily: 'day', weekly: 'week', monthly: 'month' }[frequency];
@@ -47,7 +41,7 @@ export function Calendar({ history, frequency }: CalendarProps) {
   const columns = frequency === 'daily' ? weekColumns(cells) : cells.map((cell) => [cell]);
   return (
     <figure class="calendar">
-      <div ref={scroller} class="calendar-cells" tabIndex={0} role="img" aria-label={sentence}>
+      <div class="calendar-cells" role="img" aria-label={sentence}>
         {columns.map((column, at) => (
           <div key={at}>
             {column.map((cell, day) => (cell ? <Square key={cell.start} cell={cell} /> : <span key={day} class="cell absent" />))}
