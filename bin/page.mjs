@@ -7,6 +7,9 @@ import { build } from 'esbuild';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
+/** The mark of Laurel, for the tab and the navigation. */
+const mark = Buffer.from(readFileSync(join(root, 'src', 'dashboard', 'page', 'mark.svg'))).toString('base64');
+
 const html = (script, style) => `<!doctype html>
 <html lang="en">
   <head>
@@ -15,7 +18,7 @@ const html = (script, style) => `<!doctype html>
     <meta name="color-scheme" content="light dark">
     <meta name="robots" content="noindex">
     <title>Laurel</title>
-    <link rel="icon" href="data:,">
+    <link rel="icon" type="image/svg+xml" href="data:image/svg+xml;base64,${mark}">
     <link rel="stylesheet" href="/dashboard/assets/${style}">
     <script type="module" src="/dashboard/assets/${script}"></script>
   </head>

@@ -262,6 +262,30 @@ describe('The page of the dashboard', () => {
     expect(tab.problems).to.deep.equal([]);
   });
 
+  it('has the colors that the operator chooses, and those of the system until then', async () => {
+    const background = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const [light, dark] = ['rgb(246, 247, 249)', 'rgb(20, 22, 26)'];
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await tab.signIn(adminKey);
+    expect(await background()).to.equal(dark);
+    await page.getByLabel('Colors').selectOption('Light');
+    expect(await background()).to.equal(light);
+    await tab.show('/users');
+    expect(await background()).to.equal(light);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.getByLabel('Colors').selectOption('Dark');
+    expect(await background()).to.equal(dark);
+    await page.getByLabel('Colors').selectOption('System');
+    expect(await background()).to.equal(light);
+  });
+
+  it('has a mark, and says when the test clock is moved', async () => {
+    await tab.signIn(adminKey);
+    await page.getByText('Test clock moved to Jan 2, 2040').waitFor();
+    const mark = page.getByRole('navigation', { name: 'Dashboard' }).locator('img');
+    expect(await mark.evaluate('(image) => image.decode().then(() => image.naturalWidth)')).to.be.above(0);
+  });
+
   describe('in its list of messages to users,', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });

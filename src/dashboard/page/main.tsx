@@ -6,7 +6,9 @@ import { render } from 'preact';
 import { createQueryClient } from './api/query-client.js';
 import { App } from './app/app.js';
 import { askForDraft } from './app/load.js';
+import { applyTheme, storedTheme } from './ui/theme.js';
 
+applyTheme(storedTheme());
 addEventListener('beforeunload', askForDraft);
 
 const root = document.getElementById('page');

@@ -15,6 +15,9 @@ import { Announcer } from '../ui/heading.js';
 import { Page } from '../ui/page.js';
 import { Empty, ErrorNote } from '../ui/states.js';
 
+/** The icon of the page, which bin/page.mjs writes into its head. */
+const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href;
+
 /** The navigation, and the screen beside it. */
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   return (
@@ -46,7 +49,10 @@ function Navigation() {
   return (
     <nav class="navigation" aria-label="Dashboard">
       <div class="brand">
-        <a href={href('/')}>Laurel</a>
+        <a href={href('/')}>
+          <img src={icon} alt="" width={22} height={22} />
+          Laurel
+        </a>
         <button type="button" class="menu-button" aria-expanded={isOpen} aria-controls="menu" onClick={() => setOpen(!isOpen)}>
           Menu
         </button>

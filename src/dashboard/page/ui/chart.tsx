@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { formatDate, formatNumber, formatShort } from './format.js';
 import { Table } from './table.js';
+import { onColorChange } from './theme.js';
 
 export interface Series {
   readonly label: string;
@@ -103,12 +104,11 @@ export function Chart(props: ChartProps) {
       if (plot?.width === element.clientWidth) return;
       draw();
     });
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
     resize.observe(element);
-    scheme.addEventListener('change', draw);
+    const endColors = onColorChange(draw);
     return () => {
       resize.disconnect();
-      scheme.removeEventListener('change', draw);
+      endColors();
       plot?.destroy();
     };
   }, [days, series, props.kind]);
