@@ -25,25 +25,26 @@ interface RankedRun {
   readonly maxParticipants: number;
 }
 
-// The orders are those of indexes, so that Postgres sends the first rows at once, and sorts nothing.
+// The orders are those of indexes, so that Postgres sends the first rows at once. It sorts only what a user counted in one millisecond.
 
 const usersQuery = `
   select ${profileColumns} from users where tenant = $1 and created >= $2::timestamptz and created < $3::timestamptz order by id collate "C"`;
 
 const eventsQuery = `
   select 'event' as type, user_id as "userId", id, at, day - date '1970-01-01' as day, metric, value, total, attributes,
-         idempotency_key as "idempotencyKey"
-    from events where tenant = $1 and at >= $2::timestamptz and at < $3::timestamptz order by user_id, metric, at, id`;
+         idempotency_key as "idempotencyKey", rev::float8 as rev
+    from events where tenant = $1 and at >= $2::timestamptz and at < $3::timestamptz order by user_id, metric, at, events.rev, id`;
 
 /** `event_id` is the id of the ledger entry, which is that of an event unless the award came by time or by another call, as in a timeline. */
 const awardsQuery = `
   select 'award' as type, user_id as "userId", id, at, day - date '1970-01-01' as day, system, trigger, awarded::float8, total::float8, boosts,
+         rev::float8 as rev, ordinal,
          case when trigger <> all($4::integer[]) and exists (
            select 1 from user_metrics as own join events as event
                on event.tenant = $1 and event.user_id = awards.user_id and event.metric = own.metric and event.at = awards.at
               and event.id = awards.event_id
             where own.tenant = $1 and own.user_id = awards.user_id) then event_id end as "eventId"
-    from awards where tenant = $1 and at >= $2::timestamptz and at < $3::timestamptz order by user_id, system, at, id`;
+    from awards where tenant = $1 and at >= $2::timestamptz and at < $3::timestamptz order by user_id, system, at, awards.rev, ordinal, id`;
 
 const rankingsOf = (ranked: string): string => `
   select "group", rank::integer, user_id as "userId", nullif(users.name, '') as "userName", value

@@ -14,6 +14,9 @@ interface LongQuery {
   readonly values: readonly unknown[];
 }
 
+/** What a row stands for. */
+type Shown<Row, T> = (row: Row) => T;
+
 interface LongReadsOptions {
   /** Has limits.exportsAtOnce connections, whose statements may take limits.exportStatementMs. */
   readonly pool: pg.Pool;
@@ -44,10 +47,10 @@ export class LongReads {
   }
 
   /**
-   * Begins a read, which the caller has to close; `shown` is what a row stands for. Throws a 429 while the tenant has another read, or this process
+   * Begins a read, which the caller has to close. Throws a 429 while the tenant has another read, or this process
    * has limits.exportsAtOnce.
    */
-  async open<Row extends pg.QueryResultRow, T>(tenant: number, query: LongQuery, shown: (row: Row) => T): Promise<OpenRows<T>> {
+  async open<Row extends pg.QueryResultRow, T>(tenant: number, query: LongQuery, shown: Shown<Row, T>): Promise<OpenRows<T>> {
     if (this.running >= limits.exportsAtOnce) throw refused('Too many exports are running: retry when one of them has ended.');
     this.running += 1;
     const onClose = (): void => {
@@ -71,7 +74,7 @@ interface LongReadOptions<Row, T> {
   readonly client: pg.PoolClient;
   readonly cancelPool: pg.Pool;
   readonly log: Logger;
-  readonly shown: (row: Row) => T;
+  readonly shown: Shown<Row, T>;
   readonly onClose: () => void;
 }
 

@@ -508,8 +508,11 @@ export const limits = {
   exportPageRows: 250,
   /** Timeout of a statement of an export: the first one may sort a leaderboard. */
   exportStatementMs: 50_000,
-  /** How long the transaction of an export may wait for the client: longer than connectionIdleMs, which ends the request. */
-  exportIdleMs: 90_000,
+  /**
+   * How long the transaction of an export may wait for a client that takes one part slowly. One that takes nothing is disconnected after
+   * connectionIdleMs: this ends the transaction of a frozen process.
+   */
+  exportIdleMs: 600_000,
   /** How long an export may take: until then, vacuum keeps the rows that have been replaced since. */
   exportMs: 3_600_000,
   ...messageLimits,

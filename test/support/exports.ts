@@ -40,7 +40,7 @@ export function parseNdjson<T>(text: string): T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** Gives a tenant users with an id of six digits and a name of `nameChars`. */
+/** Gives a tenant users with an id of seven digits and a name of `nameChars`. */
 export async function insertUsers(pool: pg.Pool, count: number, { tenant = 1, nameChars = 10 } = {}): Promise<void> {
   await pool.query(
     `insert into users (tenant, id, rev, name, subscribe_to_emails, attributes, control, created, updated, moved)

@@ -8,7 +8,9 @@ import { defineRoute, type Route } from '../route.js';
 import { pageQuery, uuid } from './requests.js';
 
 const params = z.object({ id: uuid });
-const run = dateText.optional().meta({ description: 'A date of the run; the current run in UTC without it, or the first or the last.' });
+export const runDate = dateText.optional().meta({
+  description: 'A date of the run; the current run in UTC without it, or the first or the last.',
+});
 
 /** What operators read of leaderboards (docs/rules/leaderboards.md); their configuration is a resource. */
 export const leaderboardAdminRoutes: readonly Route[] = [
@@ -35,7 +37,7 @@ export const leaderboardAdminRoutes: readonly Route[] = [
     summary: 'List the groups of a run of a leaderboard, the largest first',
     responses: { 200: z.object({ groups: z.array(groupShape) }) },
     params,
-    query: pageQuery.extend({ run }),
+    query: pageQuery.extend({ run: runDate }),
     handle: async ({ services, tenant, params: { id }, query }) => ({
       status: 200,
       body: { groups: await listGroups(services, tenant, id, query) },
@@ -50,7 +52,7 @@ export const leaderboardAdminRoutes: readonly Route[] = [
     summary: 'Read how the values of a run of a leaderboard are distributed',
     responses: { 200: distributionShape },
     params,
-    query: z.object({ run, userAttributes: attributeFilters }),
+    query: z.object({ run: runDate, userAttributes: attributeFilters }),
     handle: async ({ services, tenant, params: { id }, query }) => ({
       status: 200,
       body: await readDistribution(services, tenant, id, query),

@@ -9,16 +9,17 @@ import type { ActiveConfig } from '../../plan/active-config.js';
 import { groupAttributes, rankingShape } from '../../responses/leaderboards.js';
 import { awardOf, eventEntryShape, eventOf, timelineAwardShape } from '../../responses/timeline.js';
 import { type UserResponse, userResponse, userShape } from '../../responses/users.js';
-import { attributeShape, dateText } from '../../shared/shapes.js';
+import { attributeShape } from '../../shared/shapes.js';
 import { limits } from '../../shared/limits.js';
 import { entrySchema, showEntry } from '../admin/access.js';
+import { runDate } from '../admin/leaderboards.js';
 import { messageSchema, showMessage } from '../admin/messages.js';
 import { uuid } from '../admin/requests.js';
 import { instantText } from '../query.js';
 import { type Audited, defineRoute, type Route, type Services } from '../route.js';
 import { type Column, type Exported, exportResponse, type Format, formats, mediaTypes } from './stream.js';
 
-const format = z.enum(formats).default('csv').meta({ description: '`csv`: RFC 4180, with a header; `ndjson`: a JSON object in each line.' });
+const format = z.enum(formats).default('csv').meta({ description: '`csv`: RFC 4180, with a header. `ndjson`: one JSON object a line.' });
 
 /** The parameters of an export of a span of time. `what` is the moment of a row that has to be in it. */
 const spanQuery = (what: string) =>
@@ -142,12 +143,11 @@ const auditLog: Exported<ListedAuditEntry, Entry> = {
 };
 
 const rankedShape = rankingShape
+  .omit({ rankInList: true })
   .extend({ attributes: z.array(attributeShape).meta({ description: 'The group. Empty for a leaderboard without breakdown.' }) })
   .meta({ id: 'ExportedRanking' });
 
 type Ranked = z.infer<typeof rankedShape>;
-
-const runDate = dateText.optional().meta({ description: 'A date of the run; the current run in UTC without it, or the first or the last.' });
 
 /** Exports of everything that there is of a kind (docs/exports.md). */
 export const exportRoutes: readonly Route[] = [
