@@ -242,7 +242,7 @@ export const postgresProblems = {
   connections: {
     reason: 'postgres_refuses',
     cause: 'Postgres, or a pooler in front of it, has no free connection for Laurel',
-    cure: 'Raise its limit (of the server, the role, the database or the pooler), or lower POSTGRES_POOL_SIZE or API_PROCESSES: each process opens up to POSTGRES_POOL_SIZE connections.',
+    cure: 'Raise its limit (of the server, the role, the database or the pooler), or lower POSTGRES_POOL_SIZE or API_PROCESSES: each process opens up to POSTGRES_POOL_SIZE connections, and two for exports.',
   },
   noTls: {
     reason: 'postgres_refuses',
