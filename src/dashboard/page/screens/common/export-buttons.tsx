@@ -22,7 +22,7 @@ export function ExportButtons({ name, read }: ExportProps) {
     <button
       type="button"
       disabled={save.isPending}
-      aria-label={`Export ${name} as ${title}`}
+      aria-label={`Export ${title}: ${name}`}
       onClick={() => {
         save.mutate(format);
       }}

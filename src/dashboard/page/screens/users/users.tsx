@@ -3,6 +3,7 @@ import './users.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
+import { Facts } from '../../ui/facts.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { Page, Panel } from '../../ui/page.js';
@@ -39,6 +40,40 @@ function useSearch(): readonly [text: string, change: (text: string) => void] {
     }, searchDelayMs);
   };
   return [text, change];
+}
+
+/** Exports of what the users did. */
+function Activity() {
+  const { api } = useScope();
+  const facts = [
+    {
+      title: 'Events',
+      value: (
+        <div class="actions">
+          <ExportButtons
+            name="events"
+            read={(format) => api.admin.GET('/exports/events', { params: { query: { format } }, parseAs: 'blob' })}
+          />
+        </div>
+      ),
+    },
+    {
+      title: 'Awards of points',
+      value: (
+        <div class="actions">
+          <ExportButtons
+            name="awards"
+            read={(format) => api.admin.GET('/exports/awards', { params: { query: { format } }, parseAs: 'blob' })}
+          />
+        </div>
+      ),
+    },
+  ];
+  return (
+    <Panel title="What all users did">
+      <Facts facts={facts} />
+    </Panel>
+  );
 }
 
 /** Finds a user. */
@@ -89,6 +124,7 @@ export default function Users() {
           }
         />
       </Panel>
+      <Activity />
     </Page>
   );
 }
