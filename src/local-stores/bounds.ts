@@ -18,8 +18,8 @@ export const storeBounds = {
   killMs: 5_000,
   /** Bytes of a path that every system takes for a socket: 104 on macOS, 108 on Linux, each with a zero at the end. */
   maxSocketBytes: 103,
-  /** Connections to Postgres: of 64 API processes and a worker with pools of 10, and of commands. */
-  postgresConnections: 700,
+  /** Connections to Postgres: of 64 API processes and a worker with pools of 10, two of each API process for exports, and of commands. */
+  postgresConnections: 830,
   /** How long the package manager may take. */
   installMs: 10 * 60_000,
   /** The last bytes of a command's output that are kept, and of a server's log that an error shows. */
