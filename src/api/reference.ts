@@ -167,7 +167,10 @@ const failures = {
   409: ['Conflict', failure('What the request is based on has changed; nothing was changed.')],
   413: ['BodyTooLarge', failure(`The body is larger than ${limits.maxBodyBytes} bytes.`)],
   422: ['Unprocessable', failure('The request is not valid; nothing was changed.')],
-  429: ['TooManyRequests', failure('The API key is over its rate limit; nothing was changed.', retryAfter)],
+  429: [
+    'TooManyRequests',
+    failure('The API key is over its rate limit, or too many exports or live streams are open; nothing was changed.', retryAfter),
+  ],
   503: ['NotReady', failure('The service is not ready. Repeating the request with the same `Idempotency-Key` is safe.', retryAfter)],
 } as const satisfies Record<number, readonly [string, ZodOpenApiResponseObject]>;
 
