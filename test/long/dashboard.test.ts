@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { type Page } from 'playwright-core';
 import { version } from '../../src/shared/version.js';
@@ -158,6 +159,23 @@ describe('The dashboard in a browser', () => {
     await event('ana', 500);
     await first.filter({ hasText: 'Ana Costa' }).waitFor();
     await page.getByRole('status').filter({ hasText: 'Ana' }).waitFor();
+  });
+
+  it('saves exports as files', async () => {
+    const saved = async (button: string): Promise<readonly [name: string, lines: readonly string[]]> => {
+      const begins = page.waitForEvent('download');
+      await page.getByRole('button', { name: button, exact: true }).click();
+      const download = await begins;
+      const text = await readFile(await download.path(), 'utf8');
+      return [download.suggestedFilename(), text.trim().split(/\r?\n/)];
+    };
+    await tab.show('/users');
+    const [usersName, users] = await saved('Export CSV: users');
+    expect([usersName, users.slice(1).map((line) => line.split(',', 1)[0])]).to.deep.equal(['laurel-users.csv', ['"ana"', '"ben"']]);
+    const [eventsName, events] = await saved('Export NDJSON: events');
+    const values = events.map((line) => (JSON.parse(line) as { userId: string; value: number }).value);
+    expect([eventsName, values.sort((a, b) => a - b)]).to.deep.equal(['laurel-events.ndjson', [1, 45, 100, 500]]);
+    expect((await saved('Export CSV: awards'))[1]).to.have.lengthOf.at.least(3);
   });
 
   it('has done all of this without an error, and within its policy', async () => {
