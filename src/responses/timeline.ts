@@ -88,7 +88,7 @@ type Entry = z.infer<typeof entryShape>;
 type TimelineAward = z.infer<typeof timelineAwardShape>;
 type TimelineEvent = z.infer<typeof eventEntryShape>;
 
-export function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
+export function awardOf(config: ActiveConfig, row: Omit<AwardRow, 'rev' | 'ordinal'>): TimelineAward {
   const system = mustGet(config.systemByNo, row.system, 'points system');
   const trigger = config.triggerByNo.get(row.trigger);
   const [before, after] = [levelAt(system, row.total - row.awarded), levelAt(system, row.total)];
@@ -108,7 +108,7 @@ export function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
   };
 }
 
-export function eventOf(config: ActiveConfig, row: EventRow): TimelineEvent {
+export function eventOf(config: ActiveConfig, row: Omit<EventRow, 'rev'>): TimelineEvent {
   const attributes = Object.entries(row.attributes ?? {}).map(([no, value]): [string, string] => [
     mustGet(config.attributeByNo, Number(no), 'attribute').key,
     value,
