@@ -15,17 +15,23 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const [isEdited, setIsEdited] = useState(false);
+  const hasFocused = useRef(false);
   useUnloadWarning(isEdited);
   useEffect(() => {
     const opener = document.activeElement;
     element.current?.showModal();
-    // The browser would focus the button that closes it.
-    element.current?.querySelector<HTMLElement>(fields)?.focus();
     // The dialog is removed without being closed, which would return the focus.
     return () => {
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
+  useEffect(() => {
+    // The browser has focused the button that closes it. The fields may come later, with what they are chosen from.
+    const field = hasFocused.current ? null : element.current?.querySelector<HTMLElement>(fields);
+    if (!field) return;
+    field.focus();
+    hasFocused.current = true;
+  });
   return (
     <dialog ref={element} aria-label={title} onClose={onClose} onInput={() => setIsEdited(true)}>
       <header>

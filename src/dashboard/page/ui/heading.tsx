@@ -21,7 +21,8 @@ export function useHeading(title: string) {
   }, [path]);
   useEffect(() => {
     document.title = `${title} · Laurel`;
-    if (hasMoved) announce(title);
+    // Not while the operator types the name that is the title.
+    if (document.activeElement === heading.current) announce(title);
   }, [title, path]);
   return heading;
 }
