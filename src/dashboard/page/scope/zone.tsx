@@ -1,5 +1,6 @@
 import { createContext, type ComponentChildren } from 'preact';
 import { useContext, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { storedPreference, storePreference } from './preferences.js';
 
 /** Whose time zone the moments of a screen are shown in. */
 export type ZoneChoice = 'user' | 'browser' | 'utc';
@@ -14,14 +15,23 @@ interface Zone {
   readonly setUserZone: (zone: string | undefined) => void;
 }
 
-const storageName = 'laurel-times';
 const browserZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** Whether this browser knows a zone: its time zone data may be older than that of the service. */
+function isKnown(timeZone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const ZoneContext = createContext<Zone | undefined>(undefined);
 
 /** Holds which time zone the operator has chosen, in this browser. */
 export function ZoneProvider({ children }: { readonly children: ComponentChildren }) {
-  const [wanted, setWanted] = useState<string | null>(() => localStorage.getItem(storageName));
+  const [wanted, setWanted] = useState<string | null>(() => storedPreference('laurel-times'));
   const [userZone, setUserZone] = useState<string>();
   const value = useMemo((): Zone => {
     const zones = new Map<ZoneChoice, string>(userZone === undefined ? [] : [['user', userZone]]);
@@ -29,7 +39,7 @@ export function ZoneProvider({ children }: { readonly children: ComponentChildre
     // Without a choice, the screen of a user has the user's zone, and others that of the browser.
     const choice = [...zones.keys()].find((one) => one === wanted) ?? (userZone === undefined ? 'browser' : 'user');
     const choose = (chosen: ZoneChoice): void => {
-      localStorage.setItem(storageName, chosen);
+      storePreference('laurel-times', chosen);
       setWanted(chosen);
     };
     return { zone: zones.get(choice) ?? 'UTC', zones, choice, choose, setUserZone };
@@ -43,11 +53,11 @@ export function useZone(): Zone {
   return zone;
 }
 
-/** Offers the time zone of the user whom the screen is about. */
+/** Offers the time zone of the user whom the screen is about, if the browser knows it. */
 export function useUserZone(zone: string | undefined): void {
   const { setUserZone } = useZone();
   useLayoutEffect(() => {
-    setUserZone(zone);
+    setUserZone(zone !== undefined && isKnown(zone) ? zone : undefined);
     return () => setUserZone(undefined);
   }, [zone]);
 }

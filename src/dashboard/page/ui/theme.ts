@@ -1,13 +1,13 @@
 /** The colors that the operator has chosen in this browser: those of the system, light or dark ones. */
+import { storedPreference, storePreference } from '../scope/preferences.js';
 
 export const themes = { system: 'System', light: 'Light', dark: 'Dark' } as const;
 export type Theme = keyof typeof themes;
 
-const storageName = 'laurel-theme';
 const changed = new EventTarget();
 
 export function storedTheme(): Theme {
-  const stored = localStorage.getItem(storageName);
+  const stored = storedPreference('laurel-theme');
   return stored === 'light' || stored === 'dark' ? stored : 'system';
 }
 
@@ -18,7 +18,7 @@ export function applyTheme(theme: Theme): void {
 }
 
 export function storeTheme(theme: Theme): void {
-  localStorage.setItem(storageName, theme);
+  storePreference('laurel-theme', theme);
   applyTheme(theme);
 }
 
