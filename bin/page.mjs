@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** The mark of Laurel, for the tab and the navigation. */
-const mark = Buffer.from(readFileSync(join(root, 'src', 'dashboard', 'page', 'mark.svg'))).toString('base64');
+const mark = readFileSync(join(root, 'src', 'dashboard', 'page', 'mark.svg'), 'base64');
 
 const html = (script, style) => `<!doctype html>
 <html lang="en">

@@ -136,7 +136,7 @@ describe('The dashboard in a browser', () => {
     expect(await activeVersion()).to.equal(before + 1);
     await event('ana', 1);
     await tab.show('/users/ana');
-    await region('Points').getByText('Learner').first().waitFor();
+    await page.getByRole('group', { name: 'Points', exact: true }).getByText('Learner').first().waitFor();
   });
 
   it('goes back to the version before', async () => {

@@ -27,24 +27,25 @@ const narrowColumns = 3;
 /** A dense table. A wide one becomes a list of cards on a narrow screen. */
 export function Table<T>({ caption, columns, rows, keyOf, empty, classOf, hasCards = columns.length > narrowColumns }: TableProps<T>) {
   if (rows.length === 0 && empty !== undefined) return <div class="empty">{empty}</div>;
+  // The roles are those of the elements, which some browsers forget where cards are no longer displayed as a table.
   return (
     <div class="table-scroll" tabIndex={0} role="group" aria-label={caption}>
-      <table class={hasCards ? 'cards' : undefined}>
+      <table role="table" class={hasCards ? 'cards' : undefined}>
         <caption class="visually-hidden">{caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map(({ title, isNumber }) => (
-              <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
+              <th key={title} role="columnheader" scope="col" class={isNumber ? 'number' : undefined}>
                 {title}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)} class={classOf?.(row)}>
+            <tr key={keyOf(row)} role="row" class={classOf?.(row)}>
               {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} class={isNumber ? 'number' : undefined} data-title={title}>
+                <td key={title} role="cell" class={isNumber ? 'number' : undefined} data-title={title}>
                   {cell(row)}
                 </td>
               ))}

@@ -39,22 +39,29 @@ export function LevelsTable({ path, schema, onRemove }: LevelsTableProps) {
       ) : (
         <Changeable>
           <div class="table-scroll" tabIndex={0} role="group" aria-label="All levels">
-            <table class="editable cards" onFocusIn={() => setOrder(sorted.map(({ level }) => level.key))} onFocusOut={() => setOrder(undefined)}>
+            <table
+              role="table"
+              class="editable cards"
+              onFocusIn={() => setOrder(sorted.map(({ level }) => level.key))}
+              onFocusOut={() => setOrder(undefined)}
+            >
               <caption class="visually-hidden">Levels, from the lowest to the highest</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Key</th>
+              <thead role="rowgroup">
+                <tr role="row">
+                  <th role="columnheader" scope="col">
+                    Key
+                  </th>
                   {fields.map(({ name, text: { label } }) => (
-                    <th key={name} scope="col">
+                    <th key={name} role="columnheader" scope="col">
                       {label}
                     </th>
                   ))}
-                  <th scope="col">
+                  <th role="columnheader" scope="col">
                     <span class="visually-hidden">Remove</span>
                   </th>
                 </tr>
               </thead>
-              <tbody>
+              <tbody role="rowgroup">
                 {sorted.map(({ level, at }) => (
                   <LevelRow key={level.key} level={level} path={[...path, at]} fields={fields} onRemove={onRemove} />
                 ))}
@@ -80,18 +87,18 @@ function LevelRow({ level, path, fields, onRemove }: LevelRowProps) {
   const { problems } = useDraft();
   const problem = problemAt(problems, path);
   return (
-    <tr>
-      <td data-title="Key">
+    <tr role="row">
+      <td role="cell" data-title="Key">
         <code>{level.key}</code>
         {problem !== undefined && <p class="problem">{problem}</p>}
       </td>
       {fields.map((field) => (
-        <td key={field.name} data-title={field.text.label}>
+        <td key={field.name} role="cell" data-title={field.text.label}>
           {/* The label is in the head of the table for those who see it. */}
           <FieldControl field={{ ...field, text: { label: `${field.text.label}, ${level.key}` } }} path={[...path, field.name]} />
         </td>
       ))}
-      <td>
+      <td role="cell">
         <button type="button" aria-label={`Remove ${level.key}`} onClick={() => onRemove(path, level)}>
           Remove
         </button>

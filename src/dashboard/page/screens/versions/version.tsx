@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { readAfter } from '../../api/query-client.js';
 import { fileOf, type Version } from '../../editor/file/api.js';
 import { ByLine } from '../../editor/changes/by-line.js';
 import { ChangeList } from '../../editor/changes/change-list.js';
@@ -46,7 +47,7 @@ function Shown({ number }: { readonly number: number }) {
       }
       actions={!isActive && own.data && <GoBack version={own.data} />}
     >
-      <Loaded of={compared}>
+      <Loaded of={readAfter(compared, own)}>
         {({ changes }) => (
           <Panel title={`${formatCount(changes.length, 'change')} from version ${against} to ${shown}`}>
             {!isActive && (

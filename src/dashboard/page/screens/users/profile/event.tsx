@@ -125,11 +125,13 @@ function EventResult({ event }: { readonly event: components['schemas']['Event']
   return (
     <section class="event-result" aria-label="What the event changed">
       <h3>What the event changed</h3>
-      <ul role="status">
-        {changesOfEvent(event).map((sentence) => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
+      <div role="status">
+        <ul>
+          {changesOfEvent(event).map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      </div>
       <details>
         <summary>Response of the API</summary>
         <Json value={event} />

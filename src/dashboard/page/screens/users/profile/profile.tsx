@@ -4,6 +4,7 @@ import { useScope } from '../../../scope/scope.js';
 import { formatCount, Moment } from '../../../ui/format.js';
 import { Facts, type Fact } from '../../../ui/facts.js';
 import { Panel } from '../../../ui/page.js';
+import { Loading } from '../../../ui/states.js';
 import { EditButton } from './edit.js';
 import { useUser, type Profile } from '../user-context.js';
 
@@ -53,10 +54,10 @@ export function ProfilePanel() {
   const { profile } = useUser();
   const { id } = profile;
   const { api } = useScope();
-  const { data } = useQuery(api.admin.query('/users/{id}/email-confirmation', { params: { path: { id } } }));
+  const confirmation = useQuery(api.admin.query('/users/{id}/email-confirmation', { params: { path: { id } } }));
   return (
     <Panel title="Profile" actions={<EditButton />}>
-      <Facts facts={factsOf(profile, data)} />
+      {confirmation.isPending ? <Loading /> : <Facts facts={factsOf(profile, confirmation.data)} />}
     </Panel>
   );
 }

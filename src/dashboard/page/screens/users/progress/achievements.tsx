@@ -63,7 +63,7 @@ const byCompletion = (a: Achievement, b: Achievement): number => {
 function Row({ one, standing }: { readonly one: Achievement; readonly standing: Standing }) {
   const { href } = useScope();
   return (
-    <section class="standing" aria-label={one.name}>
+    <div class="standing" role="group" aria-label={one.name}>
       <h3>
         <a href={href(`/achievements/${encodeURIComponent(one.key)}`)}>{one.name}</a>
       </h3>
@@ -74,7 +74,7 @@ function Row({ one, standing }: { readonly one: Achievement; readonly standing: 
           <span class="done">✓ Completed</span> <Moment at={one.achievedAt} />
         </p>
       )}
-    </section>
+    </div>
   );
 }
 

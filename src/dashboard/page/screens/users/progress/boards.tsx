@@ -45,7 +45,7 @@ function Place({ board: { key, name } }: { readonly board: Board }) {
     api.application.query('/users/{id}/leaderboards/{key}', { params: { path: { id: profile.id, key }, query: { numEvents: 1 } } }),
   );
   return (
-    <section class="standing" aria-label={name}>
+    <div class="standing" role="group" aria-label={name}>
       <h3>
         <a href={href(`/leaderboards/${encodeURIComponent(key)}`)}>{name}</a>
       </h3>
@@ -58,6 +58,6 @@ function Place({ board: { key, name } }: { readonly board: Board }) {
           </p>
         )}
       </Loaded>
-    </section>
+    </div>
   );
 }

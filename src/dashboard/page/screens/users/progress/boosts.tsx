@@ -42,7 +42,7 @@ function SystemBoosts({ system }: { readonly system: System }) {
     }),
   );
   return (
-    <section class="standing" aria-label={`Boosts of ${system.name}`}>
+    <div class="standing" role="group" aria-label={`Boosts of ${system.name}`}>
       <div class="row-with-action">
         <h3>{system.name}</h3>
         <Change verb="Add a boost" label={`Add a boost of ${system.name}`}>
@@ -68,7 +68,7 @@ function SystemBoosts({ system }: { readonly system: System }) {
           );
         }}
       </Loaded>
-    </section>
+    </div>
   );
 }
 

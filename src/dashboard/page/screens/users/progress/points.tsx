@@ -49,7 +49,7 @@ function Standing({
   const { href } = useScope();
   const next = nextLevel(levels, total);
   return (
-    <section class="standing" aria-label={name}>
+    <div class="standing" role="group" aria-label={name}>
       <h3>
         <a href={href(`/levels?system=${encodeURIComponent(key)}`)}>{name}</a>
       </h3>
@@ -66,6 +66,6 @@ function Standing({
         />
       )}
       {!next && levels.length > 0 && <p class="hint">The highest level.</p>}
-    </section>
+    </div>
   );
 }
