@@ -282,8 +282,8 @@ describe('The page of the dashboard', () => {
   it('has a mark, and says when the test clock is moved', async () => {
     await tab.signIn(adminKey);
     await page.getByText('Test clock moved to Jan 2, 2040').waitFor();
-    const mark = page.getByRole('navigation', { name: 'Dashboard' }).locator('img');
-    expect(await mark.evaluate('(image) => image.decode().then(() => image.naturalWidth)')).to.be.above(0);
+    const mark = "document.querySelector('nav img')";
+    expect(await page.evaluate(`${mark}.decode().then(() => ${mark}.naturalWidth)`)).to.be.above(0);
   });
 
   describe('in its list of messages to users,', () => {

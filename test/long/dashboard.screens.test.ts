@@ -36,7 +36,15 @@ const config = {
   streaks: { enabled: true, frequency: 'daily', metrics: [{ metricKey: long('cards'), threshold: 1 }] },
   leaderboards: [
     { key: 'all', name: long('All'), rankBy: 'metric', metricKey: long('cards'), start: '2020-01-01', ...on },
-    { key: 'cities', name: long('Cities'), rankBy: 'points', pointsSystemKey: 'xp', start: '2020-01-01', breakdownAttributes: ['city'], ...on },
+    {
+      key: 'cities',
+      name: long('Cities'),
+      rankBy: 'points',
+      pointsSystemKey: 'xp',
+      start: '2020-01-01',
+      breakdownAttributes: ['city'],
+      ...on,
+    },
   ],
   webhooks: [{ key: 'hook', name: long('Hook'), url: `http://127.0.0.1:9/${long('path')}`, events: ['achievement.completed'] }],
   templates: [{ key: 'done', name: long('Done'), type: 'achievement_completed', locale: 'en', subject: long('Done') }],
@@ -122,9 +130,9 @@ describe('Every screen of the dashboard', function () {
     await world?.stop();
   });
 
-  async function fill({ request, drain }: World): Promise<void> {
+  async function fill(host: World): Promise<void> {
     const call = async (method: string, path: string, body: unknown): Promise<void> => {
-      const answer = await request(method, path, { body });
+      const answer = await host.request(method, path, { body });
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).to.be.within(200, 202);
     };
     const profile = { name: long('Name'), email: `${'e'.repeat(60)}@example.com`, attributes: { city: long('Lisbon') } };
@@ -134,7 +142,7 @@ describe('Every screen of the dashboard', function () {
     await call('POST', '/admin/v1/tenants', [{ customerId: long('customer'), name: long('Tenant') }]);
     await call('POST', '/admin/v1/admin-api-keys', [{ name: long('Key') }]);
     await call('POST', '/admin/v1/application-api-keys', [{ userId }]);
-    await drain();
+    await host.drain();
   }
 
   /** Opens each screen at a size. Returns a line for each finding. */
@@ -158,17 +166,20 @@ describe('Every screen of the dashboard', function () {
   async function shiftFindings(): Promise<string[]> {
     const shifts = await page.evaluate<[number, string][]>('globalThis.shifts');
     const sum = shifts.reduce((all, [value]) => all + value, 0);
-    return sum > maxShift ? [`moves by ${sum.toFixed(3)}: ${shifts.map(([value, moved]) => `${value.toFixed(3)} ${moved}`).join('; ')}`] : [];
+    const each = shifts.map(([value, moved]) => `${value.toFixed(3)} ${moved}`);
+    return sum > maxShift ? [`moves by ${sum.toFixed(3)}: ${each.join('; ')}`] : [];
   }
 
   const narrow = { width: 390, height: 844 };
   const wide = { width: 1440, height: 900 };
 
   it('has no finding of axe-core of any level, and moves nothing while it opens', async () => {
+    await page.emulateMedia({ colorScheme: 'light' });
     expect(await findOnAll(wide, async () => [...(await shiftFindings()), ...(await accessibilityFindings())])).to.deep.equal([]);
   });
 
-  it('scrolls sideways nowhere on a narrow screen, cuts no text, and moves nothing there either', async () => {
+  it('scrolls sideways nowhere on a narrow screen, cuts no text, and has no finding in dark colors there either', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' });
     const find = async (): Promise<string[]> => [
       ...(await page.evaluate<string[]>(findTooWide)),
       ...(await shiftFindings()),

@@ -17,7 +17,10 @@ export interface Browser {
 }
 
 /** Starts the Chromium of this machine with a profile of its own. */
-export async function startChromium(program: string, options: { readonly javaScriptEnabled?: boolean; readonly timezoneId?: string } = {}): Promise<Browser> {
+export async function startChromium(
+  program: string,
+  options: { readonly javaScriptEnabled?: boolean; readonly timezoneId?: string } = {},
+): Promise<Browser> {
   const folder = await mkdtemp(join(tmpdir(), 'laurel-browser-'));
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: program,
