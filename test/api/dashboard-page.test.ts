@@ -259,6 +259,11 @@ describe('The page of the dashboard', () => {
     await page.getByRole('dialog').locator('select:focus, input:focus').waitFor();
     await page.keyboard.press('Escape');
     await page.locator('button:focus', { hasText: 'Send a test event' }).waitFor();
+    for (const name of ['Configuration', 'Metrics', 'Metric a']) await page.getByRole('link', { name, exact: true }).click();
+    await focused('Metric a');
+    await page.getByLabel('Name', { exact: true }).fill('Typed');
+    await page.getByRole('heading', { level: 1, name: 'Typed' }).waitFor();
+    expect(await said.innerText(), 'while the title is typed').to.equal('Metric a');
     expect(tab.problems).to.deep.equal([]);
   });
 
@@ -277,6 +282,16 @@ describe('The page of the dashboard', () => {
     expect(await background()).to.equal(dark);
     await page.getByLabel('Colors').selectOption('System');
     expect(await background()).to.equal(light);
+  });
+
+  it('works where the browser refuses to store what the operator prefers', async () => {
+    await page.addInitScript("Object.defineProperty(globalThis, 'localStorage', { get: () => { throw new Error('refused'); } })");
+    await tab.signIn(adminKey);
+    const [times, colors] = [page.getByLabel('Times in'), page.getByLabel('Colors')];
+    await times.selectOption('utc');
+    await colors.selectOption('Dark');
+    expect([await times.inputValue(), await colors.inputValue()]).to.deep.equal(['utc', 'dark']);
+    expect(tab.problems).to.deep.equal([]);
   });
 
   it('has a mark, and says when the test clock is moved', async () => {
