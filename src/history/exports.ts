@@ -5,8 +5,8 @@ import { firstPlaceFirst } from '../shared/ranking.js';
 import type { AwardRow, EventRow } from './timeline.js';
 import { type ListedUser, type ProfileRow, profileColumns, profileOf } from './user-directory.js';
 
-export type ExportedEvent = Omit<EventRow, 'awards' | 'rev'> & { readonly userId: string };
-export type ExportedAward = Omit<AwardRow, 'rev' | 'ordinal'> & { readonly userId: string };
+export type ExportedEvent = Omit<EventRow, 'awards'> & { readonly userId: string };
+export type ExportedAward = AwardRow & { readonly userId: string };
 
 /** A participant of a run, with the group. */
 export interface ExportedRanking {
