@@ -111,22 +111,44 @@ local function first_of_page(part, entry, args, position)
   return rank and from + rank - 1 or nil
 end
 
+-- The run and group of a board that a call names, and the time. An empty run is the one that the UTC date is in.
+local function named_entry(call, args, position)
+  local board, group, now = call.plan.boards[args[position.leaderboard]], args[position.group], time.now(call)
+  local run = tonumber(args[position.run]) or run_of(board, math.floor(now / DAY_MS))
+  return boards.entry(call.part, board, run, group ~= '' and group or nil), now
+end
+
 -- Reads a page of a board, down to the last participant. With a user, the offset counts from that user's rank, and a user who has none gets
 -- no rows.
 -- Arguments: leaderboard, run (empty for the one that the UTC date is in), group (empty for none), offset, limit, user (empty for none).
 -- Replies: ok, the time, the run, the place of the first row, from 0, and the rows: users and values, packed, and names, packed.
 command.reading_with_plan('readBoard', function(call, args, position)
-  local part, board, group = call.part, call.plan.boards[args[position.leaderboard]], args[position.group]
-  local now = time.now(call)
-  local run = tonumber(args[position.run]) or run_of(board, math.floor(now / DAY_MS))
-  local entry = boards.entry(part, board, run, group ~= '' and group or nil)
-  local from = first_of_page(part, entry, args, position)
-  local count = from and math.min(tonumber(args[position.limit]), board.max - from) or 0
+  local entry, now = named_entry(call, args, position)
+  local from = first_of_page(call.part, entry, args, position)
+  local count = from and math.min(tonumber(args[position.limit]), entry.board.max - from) or 0
   local page, names = {}, {}
   if count > 0 then
-    page, names = boards.page(part, entry, from, count)
+    page, names = boards.page(call.part, entry, from, count)
   end
-  return { outcome.ok, string.format('%.0f', now), run, from or 0, cmsgpack.pack(page), cmsgpack.pack(names) }
+  return { outcome.ok, string.format('%.0f', now), entry.run, from or 0, cmsgpack.pack(page), cmsgpack.pack(names) }
+end)
+
+-- Reads the places of users in a group of a board.
+-- Arguments: leaderboard, run (empty for the one that the UTC date is in), group (empty for none), then users. Replies: ok, the time, the
+-- run, and for each of the users who is a participant in this group, packed: the user, the name (false for none), the rank, and the value.
+command.reading_with_plan('readPlaces', function(call, args, position)
+  local entry, now = named_entry(call, args, position)
+  local places = {}
+  for i = position.rest, #args do
+    local user = args[i]
+    local member, group = stored_member(call.part, user, entry.board, entry.run)
+    local rank = member and group == entry.group and boards.participant_rank(entry, member)
+    if rank then
+      local name = redis.call('HGET', call.part.user .. user, record.name)
+      places[#places + 1] = { user, name, rank, decimal.text(boards.value(entry, member)) }
+    end
+  end
+  return { outcome.ok, string.format('%.0f', now), entry.run, cmsgpack.pack(places) }
 end)
 
 -- Reads how the values of a run of a board are distributed: of all users who have one, also of those beyond the limit of participants. A

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard } from '../engine/leaderboards.js';
 import { leaderboardShape, rankingsShape, userLeaderboardShape } from '../responses/leaderboards.js';
 import { limits } from '../shared/limits.js';
-import { attributeFilters, booleanText, integerText, keyText } from './query.js';
+import { attributeFilters, booleanText, callersIdsText, integerText, keyText } from './query.js';
 import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
 import { idSchema } from '../engine/user-properties.js';
@@ -30,7 +30,8 @@ export const leaderboardRoutes: readonly Route[] = [
     description:
       'A leaderboard with breakdown needs `userAttributes` with a value for each of its attributes; on others the parameter ' +
       "is a 422. Without `run`, the run of today's UTC date is read. A run that has not begun is empty, and a date before the " +
-      'first run is a 422. With `userId`, a user without a rank gets no rows.',
+      'first run is a 422. With `userId`, a user without a rank gets no rows. With `userIds`, the ranking has only these users, each ' +
+      'with `rankInList`, the rank among them, and users without a rank are left out; `offset` and `limit` page through this list.',
     responses: { 200: rankingsShape },
     summary: 'Read a page of a leaderboard, of its current run or a past one',
     access: ({ query }) => (query.userId === undefined ? [] : [query.userId]),
@@ -41,10 +42,11 @@ export const leaderboardRoutes: readonly Route[] = [
       run: runText,
       userId: idSchema.optional().meta({ description: 'The offset counts from the rank of this user.' }),
       userAttributes: attributeFilters,
+      userIds: callersIdsText(idSchema, limits.maxListedUsers).optional(),
     }),
-    handle: async ({ services, tenant, params, query: { run, userId, ...query } }) => ({
+    handle: async ({ services, tenant, params, query: { run, userId, userIds, ...query } }) => ({
       status: 200,
-      body: await readLeaderboard(services, tenant, params.key, { ...query, run, userId }),
+      body: await readLeaderboard(services, tenant, params.key, { ...query, run, userId, userIds }),
     }),
   }),
   defineRoute({

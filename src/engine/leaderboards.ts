@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Leaderboard } from '../config/schema/model.js';
-import type { BoardGroup } from '../history/boards.js';
 import type { FinalRanking, HistoryReader, UserRevision } from '../history/reader.js';
 import { type ActiveConfig, requireLeaderboard } from '../plan/active-config.js';
 import { perpetualRun } from '../plan/boards.js';
@@ -8,7 +7,7 @@ import { outcomes } from '../redis/contract.js';
 import { unpackMessage } from '../redis/encoding.js';
 import { type LeaderboardResponse, finalFrom, groupOf, leaderboardResponse, runOf, statusOn } from '../responses/leaderboards.js';
 import { PreparedJson } from '../responses/prepared.js';
-import { type RankingRows, finalRankingsJson, rankingsJson, userLeaderboardJson } from '../responses/reads.js';
+import { type RankingRow, type RankingRows, rankingRowsJson, rankingsJson, userLeaderboardJson } from '../responses/reads.js';
 import { dateToDay, utcDate } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import type { JsonText } from '../shared/json.js';
@@ -53,6 +52,24 @@ async function readPage(
       names: unpackMessage(names) as (string | false)[],
     },
   };
+}
+
+/** The places of users in a group of a leaderboard in Redis, in the order of ranks; users who are no participants are left out. */
+async function readPlaces(
+  engine: Engine,
+  tenant: number,
+  { board, run: runNo, group }: BoardRun & { readonly group: string },
+  userIds: readonly string[],
+): Promise<{ readonly now: number; readonly run: number; readonly rows: FinalRanking[] }> {
+  const { outcome, values } = await engine.call(tenant, 'readPlaces', (config) => {
+    const { no: leaderboard } = requireLeaderboard(config, board.key);
+    return { args: { leaderboard, run: runNo, group }, pairs: userIds };
+  });
+  if (outcome !== outcomes.ok) throw refusal(outcome, '');
+  const [now, run, packed] = values;
+  const places = unpackMessage(packed) as [userId: string, userName: string | false, rank: number, value: string][];
+  const rows = places.map(([userId, userName, rank, value]) => ({ userId, userName: userName || null, rank, value: Number(value) }));
+  return { now: Number(text(now)), run: Number(run), rows: rows.sort((a, b) => a.rank - b.rank) };
 }
 
 interface UserRank {
@@ -118,11 +135,16 @@ export function resolveGroup(config: ActiveConfig, board: Leaderboard, filters: 
   return groupOf(values.map((value) => value ?? ''));
 }
 
-/** A page of a run that is final, from Postgres. With a user, the offset counts from that user's place. */
-async function finalPage(stores: Stores, tenant: number, board: BoardGroup, page: Page): Promise<FinalRanking[]> {
-  const rows = await stores.history.finalRankings(tenant, board.leaderboard, board.run, board.group);
+/** A page of rows. With a user, the offset counts from that user's place. */
+function pageOf<Row extends FinalRanking>(rows: readonly Row[], page: Page): readonly Row[] {
   const base = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   return base < 0 ? [] : rows.slice(base + page.offset, base + page.offset + page.limit);
+}
+
+/** A page of the users of a list, with their rank among themselves. */
+function listPage(rows: readonly FinalRanking[], userIds: ReadonlySet<string>, page: Page): readonly RankingRow[] {
+  const listed = rows.filter(({ userId }) => userIds.has(userId)).map((row, i) => ({ ...row, rankInList: i + 1 }));
+  return pageOf(listed, page);
 }
 
 /**
@@ -160,6 +182,8 @@ export interface RankingsQuery extends Page {
   readonly run: string | undefined;
   /** Attribute key → value: the group of a leaderboard that is broken down. */
   readonly userAttributes: ReadonlyMap<string, string>;
+  /** Only these users, with their rank among themselves. */
+  readonly userIds: readonly string[] | undefined;
 }
 
 /**
@@ -170,11 +194,16 @@ export async function readLeaderboard(stores: Stores, tenant: number, key: strin
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
   const boardRun = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
+  const users = query.userIds && new Set(query.userIds);
   // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
-  const { now, run, rows } = await readPage(stores.engine, tenant, boardRun, query);
+  const { now, run, rows } = users
+    ? await readPlaces(stores.engine, tenant, boardRun, [...users])
+    : await readPage(stores.engine, tenant, boardRun, query);
   const open = PreparedJson.of(config).openRankedBoard(board, run, utcDate(now));
-  if (!(await isFinal(stores, tenant, { board, run, now }))) return rankingsJson(open, rows);
-  return finalRankingsJson(open, await finalPage(stores, tenant, { leaderboard: board.no, run, group: boardRun.group }, query));
+  const isOver = await isFinal(stores, tenant, { board, run, now });
+  if (!isOver && 'names' in rows) return rankingsJson(open, rows);
+  const all = isOver || 'names' in rows ? await stores.history.finalRankings(tenant, board.no, run, boardRun.group) : rows;
+  return rankingRowsJson(open, users ? listPage(all, users, query) : pageOf(all, query));
 }
 
 /**

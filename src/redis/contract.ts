@@ -298,6 +298,8 @@ export const functions = {
   readCounts: [...context],
   /** A page of a board; of the run of the UTC date where `run` is empty. With `user`, `offset` counts from that user's place. */
   readBoard: [...context, 'leaderboard', 'run', 'group', 'offset', 'limit', 'user'],
+  /** The places of users in a group of a board; of the run of the UTC date where `run` is empty. Then the users. */
+  readPlaces: [...context, 'leaderboard', 'run', 'group'],
   /** How the values of a run and group (empty for none) are distributed; then values, of which each is counted how many are below it. */
   readDistribution: [...context, 'leaderboard', 'run', 'group'],
   /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (history/reader.ts). */

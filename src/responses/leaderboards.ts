@@ -110,7 +110,13 @@ const readRunShape = {
 
 /** The contract's `LeaderboardRanking`. */
 export const rankingShape = z
-  .object({ userId: z.string(), userName: z.string().nullable(), rank: z.number().int(), value: z.number() })
+  .object({
+    userId: z.string(),
+    userName: z.string().nullable(),
+    rank: z.number().int(),
+    value: z.number(),
+    rankInList: z.number().int().optional().meta({ description: 'With `userIds`: the rank among these users.' }),
+  })
   .meta({ id: 'LeaderboardRanking' });
 
 /** The contract's `LeaderboardResponseWithRankings`. */

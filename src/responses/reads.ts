@@ -23,22 +23,28 @@ export interface RankingRows {
 }
 
 /** An empty name is none (docs/rules/users.md). */
-const rankingJson = (user: string, name: string | null | false, rank: number, value: number): string =>
-  `{"userId":${JSON.stringify(user)},"userName":${name ? JSON.stringify(name) : 'null'},"rank":${rank},"value":${value}}`;
+const openRankingJson = (user: string, name: string | null | false, rank: number, value: number): string =>
+  `{"userId":${JSON.stringify(user)},"userName":${name ? JSON.stringify(name) : 'null'},"rank":${rank},"value":${value}`;
 
 /** The contract's `LeaderboardResponseWithRankings`; `open` is the leaderboard (PreparedJson.openRankedBoard). */
 export function rankingsJson(open: string, { firstRank, usersAndValues, names }: RankingRows): JsonText {
   let rows = '';
   for (let i = 0; 2 * i < usersAndValues.length; i += 1) {
     if (i > 0) rows += ',';
-    rows += rankingJson(usersAndValues[2 * i] ?? '', names[i] ?? null, firstRank + i, Number(usersAndValues[2 * i + 1]));
+    rows += `${openRankingJson(usersAndValues[2 * i] ?? '', names[i] ?? null, firstRank + i, Number(usersAndValues[2 * i + 1]))}}`;
   }
   return new JsonText(`${open},"rankings":[${rows}]}`);
 }
 
-/** The same from the final rankings of a run. */
-export function finalRankingsJson(open: string, rankings: readonly FinalRanking[]): JsonText {
-  const rows = rankings.map(({ userId, userName, rank, value }) => rankingJson(userId, userName, rank, value));
+/** A row of the final rankings of a run, or of a list of users, who also have a rank among themselves. */
+export type RankingRow = FinalRanking & { readonly rankInList?: number };
+
+/** The same from rows. */
+export function rankingRowsJson(open: string, rankings: readonly RankingRow[]): JsonText {
+  const rows = rankings.map(
+    ({ userId, userName, rank, value, rankInList }) =>
+      `${openRankingJson(userId, userName, rank, value)}${rankInList === undefined ? '' : `,"rankInList":${rankInList}`}}`,
+  );
   return new JsonText(`${open},"rankings":[${rows.join()}]}`);
 }
 

@@ -79,6 +79,8 @@ export const limits = {
   maxHistoryPeriods: 400,
   /** Users that one request can rank by streak. */
   maxStreakUsers: 100,
+  /** Users that one request can rank on a leaderboard (`userIds`). */
+  maxListedUsers: 200,
   /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */
   maxBatchEvents: 1_000,
   maxBatchEventsBytes: 2 * 1024 * 1024,

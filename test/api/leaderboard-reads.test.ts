@@ -64,6 +64,41 @@ describe('Reading a leaderboard', () => {
     });
   }
 
+  describe('of some users', () => {
+    const lists: readonly (readonly [what: string, query: string, rows: readonly string[]])[] = [
+      ['in the order of their ranks', 'userIds=u9,u2,u30', ['1: 2 u2 98', '2: 9 u9 91', '3: 30 u30 70']],
+      ['each once', 'userIds=u2&userIds=u1&userIds=u2', ['1: 1 u1 99', '2: 2 u2 98']],
+      ['without those who do not exist', 'userIds=nobody,u3', ['1: 3 u3 97']],
+      ['none', 'userIds=nobody', []],
+      ['a page of them', 'userIds=u1,u2,u3&offset=1&limit=1', ['2: 2 u2 98']],
+      ['from one of them on', 'userIds=u1,u2,u3&userId=u2', ['2: 2 u2 98', '3: 3 u3 97']],
+      ['none from a user who is not in the list', 'userIds=u1,u2&userId=u3', []],
+    ];
+    for (const [what, query, rows] of lists) {
+      it(`ranks ${what}: ${query}`, async () => {
+        const { rankings } = await read<Rankings>(world, `/v1/leaderboards/page?${query}`);
+        expect(rankings.map(({ rank, userId, value, rankInList }) => `${rankInList}: ${rank} ${userId} ${value}`)).to.deep.equal(rows);
+      });
+    }
+
+    it('leaves out those beyond the limit, and ranks 200 users in one request but not 201', async () => {
+      for (const value of [1, 2]) await track(world, 'small', { user: `small-${value}`, value });
+      const { rankings } = await read<Rankings>(world, '/v1/leaderboards/small?userIds=small-1,small-2');
+      expect(rankings).to.deep.equal([{ userId: 'small-2', userName: null, rank: 1, value: 2, rankInList: 1 }]);
+      const ids = (count: number): string => Array.from({ length: count }, (_, i) => `u${i + 1}`).join();
+      const most = await read<Rankings>(world, `/v1/leaderboards/page?limit=1000&userIds=${ids(200)}`);
+      expect(most.rankings.map(({ rank, rankInList }) => [rank, rankInList])).to.deep.equal(
+        Array.from({ length: 30 }, (_, i) => [i + 1, i + 1]),
+      );
+      bodyOf(await world.request('GET', `/v1/leaderboards/page?userIds=${ids(201)}`), 422);
+    });
+
+    it('has no rank among users without a list', async () => {
+      const { rankings } = await read<Rankings>(world, '/v1/leaderboards/page?limit=1');
+      expect(rankings).to.deep.equal([{ userId: 'u1', userName: null, rank: 1, value: 99 }]);
+    });
+  });
+
   it('names users as they are called now, null for those without a name', async () => {
     await track(world, 'names', { user: { id: 'ana', name: 'Ana' }, value: 3 });
     await track(world, 'names', { user: 'ben', value: 2 });

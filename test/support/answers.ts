@@ -66,6 +66,7 @@ interface Ranking {
   readonly userName: string | null;
   readonly rank: number;
   readonly value: number;
+  readonly rankInList?: number;
 }
 
 export interface Rankings {

@@ -229,6 +229,7 @@ function subjectOf(tools: Tools, tenant: number): Subject {
           limit: page.limit ?? 10,
           userId: page.userId,
           userAttributes: attributeFilters.parse(page.userAttributes),
+          userIds: page.userIds,
         }),
       ),
     userLeaderboard: (id, key, run) => answered(() => readUserLeaderboard(tools, tenant, id, { key, run, days: 10 })),

@@ -16,7 +16,7 @@ import {
 import { metricResponse, metricShape } from '../../src/responses/metrics.js';
 import { awardResponse, levelAt, levelResponse, systemResponse, userPointsShape } from '../../src/responses/points.js';
 import { PreparedJson } from '../../src/responses/prepared.js';
-import { finalRankingsJson, metricJson, rankingsJson, userLeaderboardJson, userPointsJson } from '../../src/responses/reads.js';
+import { rankingRowsJson, metricJson, rankingsJson, userLeaderboardJson, userPointsJson } from '../../src/responses/reads.js';
 
 const odd = [
   '"',
@@ -97,7 +97,7 @@ describe('The response to a read', () => {
             names: rows.map(({ userName }) => userName ?? (false as const)),
           };
           same(rankingsJson(open, packed).text, body);
-          same(finalRankingsJson(open, rankings).text, body);
+          same(rankingRowsJson(open, rankings).text, body);
           rankingsShape.parse(JSON.parse(rankingsJson(open, packed).text));
         }
       }),

@@ -86,6 +86,8 @@ export interface Page {
   readonly userId?: string | undefined;
   /** `key:value`, with a comma between two. */
   readonly userAttributes?: string | undefined;
+  /** Only these users. */
+  readonly userIds?: readonly string[] | undefined;
 }
 
 /** The run that a caller names by a date in it. A board that does not repeat has one, whatever the date. */
@@ -104,12 +106,17 @@ const runBody = (span: Span | null): object => ({
 const ranked = (list: readonly Place[]): { userId: string; rank: number; value: number }[] =>
   list.map(({ userId, value }, index) => ({ userId, rank: index + 1, value: shown(value) }));
 
+/** Those of a list of users, with their rank among themselves. */
+const listed = <Row extends { userId: string }>(rows: readonly Row[], userIds: readonly string[]): (Row & { rankInList: number })[] =>
+  rows.filter(({ userId }) => userIds.includes(userId)).map((row, index) => ({ ...row, rankInList: index + 1 }));
+
 /** A page of a group's rankings in a run. A page from a user without a rank has no rows. */
 export function rankingsBody(world: World, board: Leaderboard, page: Page): object {
   const group = groupNamed(world.config, board, page.userAttributes);
   if (group === null) throw new Refused(422, 'userAttributes must name the group');
   const span = page.run === undefined ? runNearest(board, localDay('UTC', world.now)) : spanNamed(board, page.run);
-  const rows = span ? ranked(places(board, stateOf(world, board).runs.get(span.first), group)) : [];
+  const all = span ? ranked(places(board, stateOf(world, board).runs.get(span.first), group)) : [];
+  const rows = page.userIds ? listed(all, page.userIds) : all;
   const place = page.userId === undefined ? 0 : rows.findIndex(({ userId }) => userId === page.userId);
   const from = place < 0 ? rows.length : place + (page.offset ?? 0);
   const rankings = rows

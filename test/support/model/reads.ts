@@ -26,6 +26,8 @@ export type Read =
       readonly fromUser: string | null;
       /** The position of the group in the list of all combinations; null sends no userAttributes. */
       readonly group: number | null;
+      /** Only these users; all of them without it. */
+      readonly userIds?: readonly string[] | null;
     }
   | { readonly read: 'place'; readonly userId: string; readonly board: number; readonly back: number | null }
   | { readonly read: 'final'; readonly board: number; readonly back: number };
@@ -92,7 +94,8 @@ function askOfBoard(config: ConfigDocument, nowMs: number, read: Extract<Read, {
       const groups = groupsOf(config, board);
       const group = read.group === null ? undefined : groups[read.group % groups.length];
       const userAttributes = group === '' ? undefined : group;
-      return ['leaderboard', board.key, { run, offset, limit, userId: read.fromUser ?? undefined, userAttributes }];
+      const userIds = read.userIds ?? undefined;
+      return ['leaderboard', board.key, { run, offset, limit, userId: read.fromUser ?? undefined, userAttributes, userIds }];
     }
     case 'place':
       return run === undefined ? ['userLeaderboard', read.userId, board.key] : ['userLeaderboard', read.userId, board.key, run];

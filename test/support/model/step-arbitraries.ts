@@ -211,6 +211,7 @@ const read: fc.Arbitrary<Read> = fc.oneof(
       limit: fc.integer({ min: 0, max: 10 }),
       fromUser: fc.option(userId, { freq: 2 }),
       group: mostly<number | null>(fc.nat(3), null),
+      userIds: fc.option(fc.uniqueArray(userId, { minLength: 1, maxLength: 6 }), { freq: 3 }),
     }),
   },
   {
