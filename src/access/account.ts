@@ -29,6 +29,14 @@ export interface AccountOptions {
   readonly repeat?: Repeat;
 }
 
+/** A key that a request about a tenant has sent. */
+export interface SentKey {
+  readonly prefix: string;
+  readonly keyId: string;
+  /** `tenants.no`. */
+  readonly tenant: number;
+}
+
 export interface StoreWatches {
   readonly redis: StoreWatch;
   readonly postgres: StoreWatch;
@@ -127,6 +135,16 @@ export class Account {
   private async authenticateAfterRead(header: string | undefined): Promise<Principal> {
     await withPostgresErrors(this.catchUp());
     return this.admitLater(this.ring.authenticate(header));
+  }
+
+  /**
+   * The caller of a key that an earlier request about a tenant has sent, by the key's prefix and id. Throws a 401 once the key is no longer valid, or the
+   * tenant is archived.
+   */
+  async recheck({ prefix, keyId, tenant }: SentKey): Promise<Principal> {
+    await this.upToDate();
+    const principal = await this.ring.recheck(prefix, keyId);
+    return this.admitLater({ ...principal, tenant });
   }
 
   private async admitLater(found: Principal | Promise<Principal>): Promise<Principal> {

@@ -9,6 +9,16 @@ export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' 
   readonly keyId: string;
   /** Of a request of the dashboard, whose caller is the key that the operator signed in with. */
   readonly sessionId?: string;
+  /** Of a request with a live token: what the token allows besides what its key allows (access/live-tokens.ts). */
+  readonly live?: LiveScope;
+}
+
+/** What a live token allows. */
+export interface LiveScope {
+  readonly tokenId: string;
+  /** The keys of the leaderboards that may be watched. */
+  readonly leaderboards: readonly string[];
+  readonly expires: Date;
 }
 
 const missing = 'Send your API key in the X-API-KEY header.';
@@ -82,7 +92,14 @@ export class KeyRing {
     const key = this.ofAccount.get(prefix) ?? this.recent(prefix);
     if (key) return checked(key, header);
     if (!isMadePrefix(prefix)) throw new LaurelError('unauthorized', wrongKey);
-    return this.find(prefix, header);
+    return this.findFor(prefix, header);
+  }
+
+  /** The caller of a valid key that an earlier request has sent, which is known by its prefix and id. Throws a 401. */
+  async recheck(prefix: string, keyId: string): Promise<Principal> {
+    const key = this.ofAccount.get(prefix) ?? this.recent(prefix) ?? (await this.find(prefix));
+    if (key?.keyId !== keyId) throw new LaurelError('unauthorized', wrongKey);
+    return key;
   }
 
   /** A tenant's key that is in memory. It moves to the end of the map, whose start is evicted first. */
@@ -94,13 +111,18 @@ export class KeyRing {
     return key;
   }
 
-  private async find(prefix: string, header: string): Promise<Principal> {
+  private async findFor(prefix: string, header: string): Promise<Principal> {
+    const key = await this.find(prefix);
+    if (!key) throw new LaurelError('unauthorized', wrongKey);
+    return checked(key, header);
+  }
+
+  /** The valid key with this prefix in Postgres. */
+  private async find(prefix: string): Promise<RingKey | undefined> {
     while (true) {
       const { drops } = this;
       const stored = await this.lookup.find(prefix);
-      if (drops !== this.drops) continue;
-      if (!stored) throw new LaurelError('unauthorized', wrongKey);
-      return checked(this.add(stored), header);
+      if (drops === this.drops) return stored && this.add(stored);
     }
   }
 }

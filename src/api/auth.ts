@@ -17,12 +17,12 @@ export function isOpenToBound(api: Api, { scope = 'account' }: Pick<Route, 'scop
 }
 
 /**
- * Returns the `no` of a request's tenant. `named` is the Tenant-ID header; without it, a key bound to a tenant means that one and other keys
- * mean the default tenant. Throws a 404 for an unknown tenant. A key bound to a tenant gets the same 403 for every other tenant, whether it
+ * Returns the `no` of a request's tenant. `named` is the Tenant-ID header; without it, a key bound to a tenant and a live token mean that
+ * one, and other keys mean the default tenant. Throws a 404 for an unknown tenant. A key bound to a tenant gets the same 403 for every other tenant, whether it
  * exists or not, so that it can't discover tenants.
  */
 export function tenantFor(principal: Principal, named: string | undefined, account: Account, route: Route): number {
-  const implied = (principal.kind === 'admin' ? principal.tenant : null) ?? defaultTenant;
+  const implied = (principal.kind === 'admin' || principal.live ? principal.tenant : null) ?? defaultTenant;
   const tenant =
     named === undefined ? implied : (account.findTenant(named) ?? (route.archivedTenants ? account.findArchivedTenant(named) : undefined));
   if (principal.tenant !== null && tenant !== principal.tenant) {

@@ -4,6 +4,7 @@ import type { AuditExport, AuditLog } from '../access/audit.js';
 import type { Engine } from '../engine/engine.js';
 import type { Principal } from '../access/key-ring.js';
 import type { KeyPermission } from '../access/keys.js';
+import type { LiveTokens } from '../access/live-tokens.js';
 import type { Sessions } from '../access/sessions.js';
 import type { Author } from '../config/store/author.js';
 import type { Clock } from '../engine/clock.js';
@@ -39,6 +40,8 @@ export interface Services {
   readonly account: Account;
   /** The sessions of the dashboard. */
   readonly sessions: Sessions;
+  /** The tokens of live streams. */
+  readonly liveTokens: LiveTokens;
   /** Who changed what, and when. */
   readonly audit: AuditLog;
   /** Advances the test clock of all tenants. Resolves with the new time once everything that is due by then is done. */
@@ -171,6 +174,8 @@ export interface Route<P = unknown, Q = unknown, B = unknown> {
   readonly audit?: (exchange: Exchange<P, Q, B>) => Audited | undefined;
   /** Of a route of the Admin API: `tenant` if it concerns one tenant. Admin keys bound to a tenant can't call a route without it. */
   readonly scope?: 'tenant' | 'account';
+  /** `stream`: a live stream, which also accepts a live token. `token`: creates one. The dashboard has neither: a session may end before they do. */
+  readonly live?: 'stream' | 'token';
   readonly params: z.ZodType<P>;
   readonly query: z.ZodType<Q>;
   /** Null for an operation without a body. */

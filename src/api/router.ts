@@ -28,6 +28,7 @@ import { errorResponse } from './errors.js';
 import { exportRoutes } from './exports/routes.js';
 import { metricRoutes } from './events.js';
 import { leaderboardRoutes } from './leaderboards.js';
+import { liveRoutes } from './live.js';
 import { type ObservedOptions, commonHeaders, crossOrigin, observed, requestLog } from './middleware.js';
 import { type BounceServices, bounceRoutes } from './messages/bounces.js';
 import { isPagePath, sendErrorPage } from './messages/page.js';
@@ -48,6 +49,7 @@ export const applicationRoutes: readonly Route[] = [
   ...streakRoutes,
   ...preferenceRoutes,
   ...leaderboardRoutes,
+  ...liveRoutes,
   ...pointsRoutes,
   ...summaryRoutes,
 ];

@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import { AuditExport } from '../access/audit.js';
 import { eraseUserKeys } from '../access/key-store.js';
+import { LiveTokens } from '../access/live-tokens.js';
 import { Sessions } from '../access/sessions.js';
 import { CostlyRequests } from '../api/costly.js';
 import { RateLimit } from '../api/middleware.js';
@@ -64,6 +65,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     account,
     audit,
     sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
+    liveTokens: new LiveTokens(pool, account),
     advance: (toMs) => sweeper.advance(context, toMs),
     counts: new Counts(pool),
     directory: new UserDirectory(pool),

@@ -20,9 +20,9 @@ export interface DashboardOptions {
   readonly folder: string | undefined;
 }
 
-/** The endpoints that the page calls: those of both APIs, under `/dashboard/api`. */
+/** The endpoints that the page calls: those of both APIs but live streams, under `/dashboard/api`. */
 export const dashboardEndpoints = endpoints
-  .filter(({ pattern }) => !pattern.startsWith('/api/'))
+  .filter(({ pattern, route }) => !pattern.startsWith('/api/') && route.live === undefined)
   .map((endpoint) => ({ ...endpoint, pattern: `/dashboard/api${endpoint.pattern}` }));
 
 /**

@@ -79,6 +79,9 @@ export const limits = {
   maxHistoryPeriods: 400,
   /** Users that one request can rank by streak. */
   maxStreakUsers: 100,
+  /** How long a live token is valid, in seconds, and the leaderboards that it may name. */
+  maxLiveTokenS: 3_600,
+  maxLiveTokenLeaderboards: 20,
   /** Users that one request can rank on a leaderboard (`userIds`). */
   maxListedUsers: 200,
   /** Events of one batch (contract, admin_metrics_batch_events), and bytes of its body: about 2 KiB for each. */

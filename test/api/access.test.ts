@@ -135,7 +135,7 @@ describe('Access control', () => {
     const declared = every
       .filter(({ route }) => route.method !== 'get' && isRead(route))
       .map(({ route }) => `${route.method} ${route.path}`);
-    expect([...new Set(declared)]).to.deep.equal(['post /configuration/dry-run', 'post /messages/preview']);
+    expect([...new Set(declared)]).to.deep.equal(['post /live-tokens', 'post /configuration/dry-run', 'post /messages/preview']);
     expect([isRead({ method: 'get' }), isRead({ method: 'post' }), isRead({ method: 'post', reads: true })]).to.deep.equal([
       true,
       false,

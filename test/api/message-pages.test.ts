@@ -6,7 +6,7 @@ import { Context } from '../../src/app/context.js';
 import { rotateLinks } from '../../src/commands/messages.js';
 import { EmailTransport } from '../../src/messages/send/email-transport.js';
 import { Links } from '../../src/messages/addresses/links.js';
-import { Secret } from '../../src/messages/addresses/secret.js';
+import { Secret } from '../../src/access/secret.js';
 import { limits } from '../../src/shared/limits.js';
 import { configText, readProfile, userPath } from '../support/answers.js';
 import { addEmailDelivery, readEmailDelivery, unsubscribeLink } from '../support/email-deliveries.js';

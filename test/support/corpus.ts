@@ -115,6 +115,7 @@ class Normaliser {
       .replace(uuid, (id) => this.name('uuid', id))
       .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
       .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
+      .replace(/(?<="token":")[\w.-]+(?=")/g, (token) => this.name('token', token))
       .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
       .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
       .replace(/(?<="durationMs":)\d+/g, 'duration')

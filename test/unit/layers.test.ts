@@ -33,7 +33,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan history ledger access config redis postgres logging'],
   ['webhooks', 'messages deliveries engine responses plan ledger config redis postgres logging'],
-  ['messages', 'deliveries engine responses threads plan history ledger config redis postgres logging'],
+  ['messages', 'deliveries engine responses threads plan history ledger access config redis postgres logging'],
   ['deliveries', 'plan config postgres logging'],
   ['restore', 'engine plan history ledger config redis postgres logging'],
 

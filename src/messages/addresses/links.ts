@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { withPostgresErrors } from '../../postgres/failure.js';
 import { canonicalAddress } from './address.js';
-import { Secret } from './secret.js';
+import { Secret } from '../../access/secret.js';
 
 /** What a link of a message belongs to. */
 export interface LinkTarget {

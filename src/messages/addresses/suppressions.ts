@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type pg from 'pg';
 import { withPostgresErrors } from '../../postgres/failure.js';
 import { canonicalAddress } from './address.js';
-import { Secret } from './secret.js';
+import { Secret } from '../../access/secret.js';
 
 /** Why an address is suppressed, as the check of the table has it. */
 export const suppressionReasons = ['refused', 'bounced', 'complained', 'manual'] as const;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { withPostgresErrors } from '../../postgres/failure.js';
-import { limits } from '../../shared/limits.js';
+import { withPostgresErrors } from '../postgres/failure.js';
+import { limits } from '../shared/limits.js';
 
-/** The keys that messages use: to sign links, and to hash suppressed addresses. */
-export type SecretName = 'message-links' | 'suppressions';
+/** The keys: to sign the links of messages, to hash suppressed addresses, and to sign live tokens. */
+export type SecretName = 'message-links' | 'suppressions' | 'live-tokens';
 
 /** A key of the installation, the same in all processes: generated when it is first needed, then cached for limits.secretFreshMs. */
 export class Secret {
