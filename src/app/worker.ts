@@ -2,6 +2,7 @@ import { AccessRetention } from '../jobs/access-retention.js';
 import { eachSecond } from '../jobs/job.js';
 import type { Sweeper } from '../jobs/sweeper.js';
 import { WriteBehind } from '../ledger/write-behind.js';
+import { Announcer } from '../live/announcer.js';
 import { isStoreTrouble } from '../logging/failure-log.js';
 import type { Observed } from '../observe/observed.js';
 import type { Listener } from '../redis/connection.js';
@@ -34,10 +35,17 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     autoRestore: settings.autoRestore,
     redis: await context.connectAgain('Redis connection of the reconciler'),
   });
+  const announcer = new Announcer(context.redis, (tenant) => engine.partition(tenant));
   const writeBehind = new WriteBehind({
     ...writeBehindOptions(context, wakeDeliverer),
+    announce: (tenant, entries) => {
+      announcer.announce(tenant, entries);
+    },
     redis: await context.connectAgain('Redis connection of the write-behind'),
-    onReplaced: (tenant) => reconciler.resync(tenant),
+    onReplaced: async (tenant) => {
+      await reconciler.resync(tenant);
+      announcer.announceAll(tenant);
+    },
     traceBatch: watch.traceBatch,
   });
   watch.writeBehind(writeBehind);

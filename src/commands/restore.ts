@@ -7,6 +7,7 @@ import { aheadSentence } from '../engine/sync.js';
 import { OperatorError } from '../shared/errors.js';
 import { keysExpiredUpTo } from '../jobs/key-retention.js';
 import { LeaseLost } from '../ledger/offsets.js';
+import { Announcer } from '../live/announcer.js';
 import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
@@ -133,6 +134,7 @@ async function restoreOne(context: Context, print: Print, named: NamedTenant, ho
       }),
     );
     await openRestored(context, named.no);
+    new Announcer(context.redis, (no) => context.engine.partition(no)).announceAll(named.no);
     printRestored(print, named, restored);
     if (restored) await noteRestored(context, named, restored);
     return true;

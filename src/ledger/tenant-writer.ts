@@ -29,6 +29,9 @@ export interface Publisher {
   wake(): void;
 }
 
+/** Announces what entries have changed to live streams, the oldest first. */
+export type Announce = (tenant: number, entries: readonly StreamEntry[]) => void;
+
 export interface TenantWriterOptions {
   readonly tenant: number;
   /** The key prefix of the tenant. */
@@ -39,6 +42,7 @@ export interface TenantWriterOptions {
   readonly pool: pg.Pool;
   readonly partitions: MonthlyPartitions;
   readonly publisher: Publisher | undefined;
+  readonly announce: Announce | undefined;
   /** Called when an entry was refused and saved as a dead letter. */
   readonly onDeadLetter: (refusal: Refusal) => void;
 }
@@ -165,6 +169,8 @@ export class TenantWriter {
     if (this.state.mode === 'untrimmed') await this.trim(position);
     this.state.setMode(prepared.hasMore ? 'behind' : 'drained');
     if (prepared.entries.length === 0) return 0;
+    // Before the commit: streams read leaderboards from Redis, which has the entries already.
+    this.options.announce?.(this.options.tenant, prepared.entries);
     const publish = await this.options.publisher?.publishFor(this.options.tenant, prepared.version);
     this.prefetched = prepared.hasMore ? this.prefetch(position.lease, prepared) : undefined;
     const startedAt = performance.now();

@@ -11,7 +11,7 @@ import { LeaseLost, leaseHolder, loadOffsets, releaseLeases, type StreamId } fro
 import { MonthlyPartitions } from './partitions.js';
 import { FailureLog } from '../logging/failure-log.js';
 import { isBelow, newestId } from '../redis/partition.js';
-import { RedisReplaced, TenantWriter, type Publisher } from './tenant-writer.js';
+import { RedisReplaced, TenantWriter, type Announce, type Publisher } from './tenant-writer.js';
 
 /** `written`: the ledger has uncommitted entries; `awaited`: it has none; `replaced`: Redis lacks data that Postgres has, or has another epoch. */
 export type LedgerState = 'written' | 'awaited' | 'replaced';
@@ -35,6 +35,8 @@ export interface WriteBehindOptions {
   readonly log: Logger;
   /** Without one, entries are not published. */
   readonly publisher?: Publisher;
+  /** Without it, nothing is announced to live streams. */
+  readonly announce?: Announce;
   /** Called when Redis and Postgres are out of sync; afterwards the ledger is checked again. */
   readonly onReplaced: (tenant: number) => Promise<void>;
   /** Without it, batches are not traced. */
@@ -216,7 +218,7 @@ export class WriteBehind {
   private writer(tenant: number): TenantWriter {
     let writer = this.writers.get(tenant);
     if (!writer) {
-      const { redis, pool, partition, publisher } = this.options;
+      const { redis, pool, partition, publisher, announce } = this.options;
       writer = new TenantWriter({
         tenant,
         partition: partition(tenant),
@@ -225,6 +227,7 @@ export class WriteBehind {
         pool,
         partitions: this.partitions,
         publisher,
+        announce,
         onDeadLetter: (refusal) => {
           this.progress.deadLetter(tenant);
           this.options.log.error(refusal, 'Postgres refused a ledger entry, saved as a dead letter: see docs/operations/dead-letters.md');

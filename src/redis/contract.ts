@@ -344,6 +344,8 @@ export const channelNames = {
   changes: 'changes',
   /** A ledger that had been read to its end has a new entry. */
   written: 'written',
+  /** What has changed in a tenant, for live streams (src/live/announcement.ts). */
+  live: 'live',
 } as const;
 
 /** Keys of the account, which is no tenant (src/access/account.ts). They share a hash tag of their own. */

@@ -79,6 +79,8 @@ export const limits = {
   maxHistoryPeriods: 400,
   /** Users that one request can rank by streak. */
   maxStreakUsers: 100,
+  /** Users that a message for live streams names; one about more says that anything may have changed. */
+  maxAnnouncedUsers: 5_000,
   /** How long a live token is valid, in seconds, and the leaderboards that it may name. */
   maxLiveTokenS: 3_600,
   maxLiveTokenLeaderboards: 20,

@@ -25,10 +25,13 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['dashboard', '*'],
 
   // What callers reach.
-  ['api', 'observe messages webhooks deliveries engine responses threads plan history ledger access config redis logging'],
+  ['api', 'observe live messages webhooks deliveries engine responses threads plan history ledger access config redis logging'],
 
   // What watches the others.
-  ['observe', 'messages deliveries restore engine ledger access config redis postgres logging'],
+  ['observe', 'live messages deliveries restore engine ledger access config redis postgres logging'],
+
+  // Streams of what changes.
+  ['live', 'engine responses plan ledger access redis'],
 
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan history ledger access config redis postgres logging'],

@@ -1,0 +1,111 @@
+import { expect } from 'chai';
+import { type Announcement, messageAbout, parseAnnouncement } from '../../src/live/announcement.js';
+import type { LedgerEntry } from '../../src/ledger/entry.js';
+import { channelNames } from '../../src/redis/contract.js';
+import { limits } from '../../src/shared/limits.js';
+import { bodyOf, configText, track, until } from '../support/answers.js';
+import { startWorld, type World } from '../support/world.js';
+
+const config = {
+  attributes: [{ key: 'city', name: 'City', type: 'user' }],
+  metrics: [
+    { key: 'm', name: 'M' },
+    { key: 'other', name: 'Other' },
+  ],
+  leaderboards: [
+    { key: 'all', name: 'All', status: 'active', start: '2039-01-01', rankBy: 'metric', metricKey: 'm' },
+    { key: 'cities', name: 'Cities', status: 'active', start: '2039-01-01', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['city'] },
+    {
+      ...{ key: 'days', name: 'Days', status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'other' },
+      ...{ runUnit: 'day', runInterval: 1 },
+    },
+  ],
+};
+
+describe('The write-behind announces to live streams', () => {
+  let world: World;
+  let boards: ReadonlyMap<string, number>;
+  const heard: Announcement[] = [];
+  before(async () => {
+    world = await startWorld({ config: configText(config) });
+    const { leaderboards } = await world.engine.config(world.tenant);
+    boards = new Map([...leaderboards.values()].map(({ key, no }) => [key, no]));
+    const subscriber = world.redis.duplicate();
+    subscriber.on('message', (_channel: string, message: string) => heard.push(parseAnnouncement(message)));
+    await subscriber.subscribe(world.partition + channelNames.live);
+    // Only once a message has been received do messages have details.
+    await track(world, 'other', { user: 'first', value: 1 });
+    await until('the first message arrives', () => Promise.resolve(heard.length > 0));
+    await world.drain();
+  });
+  after(() => world.stop());
+
+  /** What is announced because of some work, once a message fits. */
+  async function announced(work: () => Promise<unknown>, fits: (changes: Announcement['changes']) => boolean): Promise<void> {
+    heard.length = 0;
+    await work();
+    await until('it is announced', () => Promise.resolve(heard.some(({ changes }) => fits(changes))));
+  }
+
+  const moved = (changes: Announcement['changes'], board: string, group: string | null, user?: string): boolean =>
+    changes?.boards.some(
+      (change) => change.no === boards.get(board) && change.group === group && (user === undefined || change.users?.includes(user) === true),
+    ) === true;
+
+  it('the leaderboards, groups and users that an event changed, and no others', async () => {
+    const user = { id: 'ana', attributes: { city: 'Lisbon' } };
+    await announced(
+      () => track(world, 'm', { user, value: 5 }),
+      (changes) =>
+        moved(changes, 'all', '', 'ana') &&
+        moved(changes, 'cities', '6:Lisbon', 'ana') &&
+        !moved(changes, 'days', '') &&
+        changes?.profiles.includes('ana') === true,
+    );
+    await announced(
+      () => track(world, 'm', { user: 'ana', value: 1 }),
+      (changes) => moved(changes, 'all', '', 'ana') && changes?.profiles.length === 0,
+    );
+  });
+
+  it('both groups of a user who moves', async () => {
+    await announced(
+      async () => bodyOf(await world.request('PATCH', '/v1/users/ana', { body: { attributes: { city: 'Porto' } } }), 200),
+      (changes) => moved(changes, 'cities', '6:Lisbon', 'ana') && moved(changes, 'cities', '5:Porto', 'ana'),
+    );
+  });
+
+  it('all groups of a run that becomes final', async () => {
+    await announced(
+      () => world.setClock('2040-01-04T12:00:00Z'),
+      (changes) => moved(changes, 'days', null),
+    );
+  });
+
+  it('everything, when a user is deleted', async () => {
+    await announced(
+      async () => (await world.request('DELETE', '/admin/v1/users/ana')).status,
+      (changes) => changes === undefined,
+    );
+  });
+});
+
+describe('A message for live streams', () => {
+  const entry = (user: string): { id: string; entry: LedgerEntry } => ({
+    id: `${user}-0`,
+    entry: { kind: 'settle', id: '', user, at: 0, day: 0, rev: 1, points: [], state: [], boards: [{ no: 1, run: 0, threshold: 0 }] },
+  });
+
+  it('says that anything may have changed when it would name too many users', () => {
+    const some = Array.from({ length: limits.maxAnnouncedUsers }, (_, i) => entry(String(i)));
+    expect(parseAnnouncement(messageAbout(some)).changes?.boards[0]?.users).to.have.length(limits.maxAnnouncedUsers);
+    expect(parseAnnouncement(messageAbout([...some, entry('one more')]))).to.deep.equal({ upTo: 'one more-0', changes: undefined });
+  });
+
+  it('says so for an entry that can’t be parsed or is damaged, and for a message of another version', () => {
+    const damaged = { kind: 'settle', user: 'ana' } as unknown as LedgerEntry;
+    expect(parseAnnouncement(messageAbout([{ id: '1-0', entry: undefined }])).changes).to.equal(undefined);
+    expect(parseAnnouncement(messageAbout([{ id: '1-0', entry: damaged }])).changes).to.equal(undefined);
+    for (const text of ['', 'x', '[]', '{"upTo":1}']) expect(parseAnnouncement(text).changes).to.equal(undefined);
+  });
+});
