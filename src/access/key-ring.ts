@@ -7,6 +7,8 @@ import { Lookup } from './lookup.js';
 /** The caller of a request, from its key. */
 export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' | 'access'>, Partial<KeyLimits> {
   readonly keyId: string;
+  /** The prefix of a key that the request has sent, or that its live token was created with. */
+  readonly prefix?: string;
   /** Of a request of the dashboard, whose caller is the key that the operator signed in with. */
   readonly sessionId?: string;
   /** Of a request with a live token: what the token allows besides what its key allows (access/live-tokens.ts). */

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { LaurelError } from '../shared/errors.js';
 import type { Account } from './account.js';
 import type { Principal } from './key-ring.js';
-import { keyLabel } from './key-store.js';
 import { Secret } from './secret.js';
 
 /** What a new token is bound to. */
@@ -43,8 +42,7 @@ export class LiveTokens {
   }
 
   async create({ principal, tenant, leaderboards, expiresInS }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
-    const { keyId } = principal;
-    const { prefix } = await this.account.store((pool) => keyLabel(pool, keyId));
+    const { keyId, prefix = '' } = principal;
     const inS = Math.floor(this.account.now() / msPerS) + expiresInS;
     const exp = principal.expires ? Math.min(inS, Math.floor(principal.expires.getTime() / msPerS)) : inS;
     const token = await new SignJWT({ p: prefix, k: keyId, t: tenant, l: leaderboards, jti: randomUUID() })

@@ -7,7 +7,7 @@ import { defineRoute, type Route } from './route.js';
 import { dateText } from '../shared/shapes.js';
 import { idSchema } from '../engine/user-properties.js';
 
-const runText = dateText.optional().meta({ description: 'A date of a past run; the current run without it.' });
+export const runText = dateText.optional().meta({ description: 'A date of a past run; the current run without it.' });
 
 export const leaderboardRoutes: readonly Route[] = [
   defineRoute({

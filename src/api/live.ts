@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import { idSchema } from '../engine/user-properties.js';
+import { LaurelError } from '../shared/errors.js';
+import { runText } from './leaderboards.js';
+import { attributeFilters, callersIdsText, integerText, keyText } from './query.js';
 import { requireLeaderboard } from '../plan/active-config.js';
 import { keySchema } from '../config/schema/fields.js';
 import { limits } from '../shared/limits.js';
@@ -10,6 +14,37 @@ const tokenShape = z
   .meta({ id: 'LiveToken' });
 
 export const liveRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/leaderboards/{key}/live',
+    operation: 'leaderboards_live',
+    summary: 'Watch a page of a leaderboard, or a list of users on it, as server-sent events',
+    description:
+      'Sends `snapshot` with the ranking, then `change` with the rows that differ, or another `snapshot`, at most twice a second, and ' +
+      '`finished` when the run is over. With the id of the last message, in the header `Last-Event-ID` or in `lastEventId`, it sends ' +
+      'nothing until something has changed. docs/live.md describes the messages.',
+    access: 'anyone',
+    live: 'stream',
+    produces: 'text/event-stream',
+    responses: { 200: z.string() },
+    params: z.object({ key: keyText('leaderboard') }),
+    query: z.object({
+      offset: integerText(0, limits.maxAbsoluteTotal, 0),
+      limit: integerText(0, limits.maxRankingsPage, 10),
+      run: runText,
+      userAttributes: attributeFilters,
+      userIds: callersIdsText(idSchema, limits.maxListedUsers).optional(),
+      token: z.string().optional().meta({ description: 'A live token, in place of a key in a header.' }),
+      lastEventId: z.string().optional().meta({ description: 'The header `Last-Event-ID` takes precedence.' }),
+    }),
+    handle: async ({ services: { live }, principal, tenant, params: { key }, query: { offset, limit, run, userAttributes, userIds } }) => {
+      if (principal.live && !principal.live.leaderboards.includes(key)) {
+        throw new LaurelError('forbidden', 'This live token does not name this leaderboard: create a token that does.');
+      }
+      const query = { offset, limit, run, userAttributes, userIds, userId: undefined };
+      return { status: 200, body: await live.watchBoard({ principal, tenant, key, query }) };
+    },
+  }),
   defineRoute({
     method: 'post',
     path: '/live-tokens',

@@ -32,7 +32,7 @@ export const commonHeaders = (context: Koa.Context): Record<string, string> => (
 
 /** Request headers that pages of other origins may send; the last ones are those of the official JavaScript client. */
 const allowed = [
-  ...['Content-Type', 'X-API-KEY', 'Tenant-ID', 'Idempotency-Key', 'X-Request-Id', 'X-SDK-VERSION'],
+  ...['Content-Type', 'X-API-KEY', 'Tenant-ID', 'Idempotency-Key', 'X-Request-Id', 'Last-Event-ID', 'X-SDK-VERSION'],
   ...['Language', 'SDK-Name', 'SDK-Version', 'Runtime', 'Runtime-Version'].map((name) => `X-Fern-${name}`),
 ];
 

@@ -25,6 +25,7 @@ import type { TestMessages } from '../messages/admin/test-messages.js';
 import type { FeedbackIntake } from '../messages/feedback/intake.js';
 import type { Suppressions } from '../messages/addresses/suppressions.js';
 import type { AccountStatus } from '../observe/account-status.js';
+import type { Live } from '../live/live.js';
 import type { WebhookAdmin } from '../webhooks/admin.js';
 
 /** What handlers use. */
@@ -40,6 +41,7 @@ export interface Services {
   readonly account: Account;
   /** The sessions of the dashboard. */
   readonly sessions: Sessions;
+  readonly live: Live;
   /** The tokens of live streams. */
   readonly liveTokens: LiveTokens;
   /** Who changed what, and when. */
@@ -76,7 +78,7 @@ export interface Services {
 
 export interface RouteResponse {
   readonly status: number;
-  /** Sent as JSON; a `JsonText` as it is. */
+  /** Sent as JSON; a `JsonText` as it is, and an `EventStream` for as long as it lasts. */
   readonly body: unknown;
   /** What the audit log says, where it is more than the request and the response tell. */
   readonly summary?: string;

@@ -2,6 +2,7 @@ import type Koa from 'koa';
 import type { Principal } from '../access/key-ring.js';
 import { idProblem } from '../engine/user-properties.js';
 import { LaurelError } from '../shared/errors.js';
+import { EventStream, streamHeaders } from '../live/event-stream.js';
 import { JsonText } from '../shared/json.js';
 import { limits } from '../shared/limits.js';
 import { inTurnsOf } from '../threads/turns.js';
@@ -105,6 +106,15 @@ const byKey =
     return account.authenticate(typeof key === 'string' ? key : undefined);
   };
 
+/** Authenticates by the parameter `token`, or by the X-API-KEY header without it. */
+function byTokenOrKey(services: Services): Authenticate {
+  const authenticate = byKey(services);
+  return (context) => {
+    const { token } = queryOf(context);
+    return typeof token === 'string' ? services.liveTokens.authenticate(token) : authenticate(context);
+  };
+}
+
 /** Authenticates and authorises. Returns the caller, and the `no` of the request's tenant. */
 async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit, authenticate }: Admitting): Promise<Admitted> {
   const found = authenticate(context);
@@ -131,7 +141,8 @@ interface Admitted {
 export function serveEndpoint(endpoint: Endpoint, options: ServeOptions): Serve {
   const { route, pattern } = endpoint;
   const { services } = options;
-  const admitting: Admitting = { ...options, authenticate: options.authenticate ?? byKey(services) };
+  const byHeader = route.live === 'stream' ? byTokenOrKey : byKey;
+  const admitting: Admitting = { ...options, authenticate: options.authenticate ?? byHeader(services) };
   const handle = auditing(endpoint);
   const readBody = bodyReader(route.maxBodyBytes ?? limits.maxBodyBytes, route.deferredField);
   return async (context, rawParams) => {
@@ -168,6 +179,13 @@ function inTurn(
 
 /** Sends JSON with all of its headers in one call; Koa sends what is not JSON. */
 function send(context: Koa.Context, { status, body, download }: RouteResponse, { produces }: Route): void {
+  if (body instanceof EventStream) {
+    context.res.statusCode = status;
+    if (context.writable) context.res.writeHead(status, { ...commonHeaders(context), ...streamHeaders });
+    body.start(context.res);
+    context.respond = false;
+    return;
+  }
   if (produces !== undefined || typeof body !== 'object' || body === null) {
     context.status = status;
     context.set(commonHeaders(context));

@@ -19,6 +19,7 @@ import { Counts } from '../history/counts.js';
 import { HistoryExports } from '../history/exports.js';
 import { DeadLetters } from '../ledger/dead-letters.js';
 import { TimelineReader } from '../history/timeline.js';
+import type { Live } from '../live/live.js';
 import { UserDirectory } from '../history/user-directory.js';
 import { Refusals } from '../logging/refusals.js';
 import { readAccountStatus } from '../observe/account-status.js';
@@ -37,10 +38,11 @@ interface ApiOptions {
   readonly sweeper: Sweeper;
   readonly watch: Observed;
   readonly listen: Listen;
+  readonly live: Live;
 }
 
 /** Serves the API. `leave` on the result fails readiness and tells clients to close their connections. */
-export async function startApi(context: Context, { sweeper, watch, listen }: ApiOptions): Promise<HttpServer> {
+export async function startApi(context: Context, { sweeper, watch, listen, live }: ApiOptions): Promise<HttpServer> {
   const { settings, engine, pool, redis, clock, history, aggregates, analytics, configuration, account, audit, lifecycle, log } = context;
   let isStopping = false;
   const problem = async (): Promise<LaurelError | undefined> =>
@@ -65,6 +67,7 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
     account,
     audit,
     sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
+    live,
     liveTokens: new LiveTokens(pool, account),
     advance: (toMs) => sweeper.advance(context, toMs),
     counts: new Counts(pool),
@@ -108,16 +111,22 @@ export async function startApi(context: Context, { sweeper, watch, listen }: Api
   });
   const handle = app.callback();
   log.debug({ host: listen.host, port: listen.port }, 'starting to listen');
-  const server = await startServer((request, response) => void handle(request, response), listen);
+  const maxConnections = limits.maxConnections + settings.liveConnections;
+  const server = await startServer((request, response) => void handle(request, response), listen, { ...limits, maxConnections });
   const leave = (): void => {
     isStopping = true;
+    live.close();
     server.leave();
   };
   lifecycle.onStop('API', () => {
     leave();
     return server.stop(limits.stopRequestsMs);
   });
-  return { ...server, leave };
+  const retire = (idleMs: number): Promise<void> => {
+    live.close();
+    return server.retire(idleMs);
+  };
+  return { ...server, leave, retire };
 }
 
 /** Exports have connections of their own, so that other requests don't wait for them. */

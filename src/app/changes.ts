@@ -5,17 +5,27 @@ import type { Listener } from '../redis/connection.js';
 import { limits } from '../shared/limits.js';
 import type { Context } from './context.js';
 
+interface ChangesOptions {
+  readonly sweeper: Sweeper;
+  /** Called when this process has loaded the new configuration of a tenant. */
+  readonly onRefreshed: (tenant: number) => void;
+}
+
 /**
  * Loads new configurations, tenants and keys as soon as Redis announces them. Correctness does not depend on the announcements: Redis refuses
  * calls under an older configuration, and `Account` polls.
  */
-export async function watchChanges(context: Context, listener: Listener, sweeper: Sweeper): Promise<void> {
+export async function watchChanges(context: Context, listener: Listener, { sweeper, onRefreshed }: ChangesOptions): Promise<void> {
   const { engine, account, pool, lifecycle } = context;
   const queue = new RetryQueue(context);
   const refresh = (tenant: number): void => {
     sweeper.prioritize(tenant);
     // The configuration of a tenant that this process has not served yet is loaded with its first request.
-    if (engine.holdsConfig(tenant)) queue.add(() => engine.refreshConfig(tenant));
+    if (!engine.holdsConfig(tenant)) return;
+    queue.add(async () => {
+      await engine.refreshConfig(tenant);
+      onRefreshed(tenant);
+    });
   };
   const refreshChanged = async (): Promise<void> => {
     const held = await engine.heldConfigs();

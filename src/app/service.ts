@@ -11,6 +11,7 @@ import { limits } from '../shared/limits.js';
 import { startApi } from './api.js';
 import { watchChanges } from './changes.js';
 import { Context, type ContextOptions } from './context.js';
+import { startLive } from './live.js';
 import { openChannels } from './messages.js';
 import { refusedByStore } from './refused.js';
 import type { Settings } from './settings.js';
@@ -99,10 +100,11 @@ export async function startService(options: ServiceOptions, roles: Roles): Promi
 
     await startConfiguration(context, reconciler, supervised);
     const sweeper = new Sweeper(new Sweep(context, openChannels(settings), wakeDeliverer), () => context.account.tenants, context.log);
-    await watchChanges(context, listener, sweeper);
+    const live = roles.api ? startLive(context, listener, watch) : undefined;
+    await watchChanges(context, listener, { sweeper, onRefreshed: (tenant) => live?.views.touchTenant(tenant) });
     if (roles.worker) startSweep(context, sweeper);
 
-    const server = roles.api ? await startApi(context, { sweeper, watch, listen: apiAddress(settings) }) : undefined;
+    const server = live && (await startApi(context, { sweeper, watch, listen: apiAddress(settings), live }));
     if (!roles.api) watch.ready(() => context.problem(), { api: false });
     return { context, address: server?.address, metricsAddress, newAdminKey: newAdminKey ?? undefined, ...stops(context, server) };
   } catch (error) {

@@ -113,6 +113,12 @@ const variables = z.object({
     (value) => value === '*' || isOrigin(value),
     'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
   ),
+  /** Live streams of a process, of one tenant on it, and of one application key or live token on it. */
+  LIVE_CONNECTIONS: wholeNumber(1, 1_000_000).default(10_000),
+  LIVE_CONNECTIONS_PER_TENANT: wholeNumber(1, 1_000_000).default(10_000),
+  LIVE_CONNECTIONS_PER_KEY: wholeNumber(1, 1_000_000).default(20),
+  /** What may wait for a slow reader of a live stream. */
+  LIVE_BUFFER_KB: wholeNumber(16, 65_536).default(256),
   /** How long a process serves after SIGTERM, while it is not ready. */
   SHUTDOWN_DELAY: wholeNumber(0, 300, ' (0 for none)').default(5),
   /** The level of the log line of each request. */

@@ -186,24 +186,46 @@ export interface RankingsQuery extends Page {
   readonly userIds: readonly string[] | undefined;
 }
 
+/** A page of a leaderboard's rankings, and what it is of. */
+export interface Ranking {
+  readonly board: Leaderboard;
+  /** The first day of the run. */
+  readonly run: number;
+  /** Empty for a leaderboard without a breakdown. */
+  readonly group: string;
+  readonly isFinal: boolean;
+  /** The leaderboard as JSON (PreparedJson.openRankedBoard). */
+  readonly open: string;
+  readonly rows: RankingRows | readonly RankingRow[];
+}
+
 /**
- * A page of a leaderboard's rankings, the contract's `LeaderboardResponseWithRankings`: one call, but for a run that may be over. Throws a 404
- * for an unknown key, a 422 for a run or a group that it does not have.
+ * Reads a page of a leaderboard's rankings: one call, but for a run that may be over. Throws a 404 for an unknown key, a 422 for a run or a group that it
+ * does not have.
  */
-export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<JsonText> {
+export async function readRanking(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<Ranking> {
   const config = await stores.engine.config(tenant);
   const board = requireLeaderboard(config, key);
-  const boardRun = { board, run: resolveRun(board, query.run), group: resolveGroup(config, board, query.userAttributes) };
+  const group = resolveGroup(config, board, query.userAttributes);
+  const boardRun = { board, run: resolveRun(board, query.run), group };
   const users = query.userIds && new Set(query.userIds);
   // Read before it is known whether the run is final: what a run in Redis has before its end is in the ledger is what it has.
   const { now, run, rows } = users
     ? await readPlaces(stores.engine, tenant, boardRun, [...users])
     : await readPage(stores.engine, tenant, boardRun, query);
-  const open = PreparedJson.of(config).openRankedBoard(board, run, utcDate(now));
-  const isOver = await isFinal(stores, tenant, { board, run, now });
-  if (!isOver && 'names' in rows) return rankingsJson(open, rows);
-  const all = isOver || 'names' in rows ? await stores.history.finalRankings(tenant, board.no, run, boardRun.group) : rows;
-  return rankingRowsJson(open, users ? listPage(all, users, query) : pageOf(all, query));
+  const ranking = {
+    ...{ board, run, group, isFinal: await isFinal(stores, tenant, { board, run, now }) },
+    open: PreparedJson.of(config).openRankedBoard(board, run, utcDate(now)),
+  };
+  if (!ranking.isFinal && 'names' in rows) return { ...ranking, rows };
+  const all = ranking.isFinal || 'names' in rows ? await stores.history.finalRankings(tenant, board.no, run, group) : rows;
+  return { ...ranking, rows: users ? listPage(all, users, query) : pageOf(all, query) };
+}
+
+/** The contract's `LeaderboardResponseWithRankings`. Throws as readRanking does. */
+export async function readLeaderboard(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<JsonText> {
+  const { open, rows } = await readRanking(stores, tenant, key, query);
+  return 'names' in rows ? rankingsJson(open, rows) : rankingRowsJson(open, rows);
 }
 
 /**

@@ -10,6 +10,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import type { LaurelError } from '../shared/errors.js';
 import { version } from '../shared/version.js';
 import { Observation, type MetricsSource } from './observation.js';
+import { liveMetrics, type WatchedLive } from './live-metrics.js';
 import { messageMetrics, type WatchedMessages, type WatchedProviders } from './message-metrics.js';
 import { partitionMetrics } from './partition-metrics.js';
 import {
@@ -166,6 +167,11 @@ export class Observed {
   /** Adds the deliveries of this process to users. */
   messages(providers: WatchedProviders, counts: WatchedMessages): void {
     this.metrics?.add((registry) => messageMetrics(registry, providers, counts));
+  }
+
+  /** Adds the live streams of this process. */
+  live(live: WatchedLive): void {
+    this.metrics?.add((registry) => liveMetrics(registry, live));
   }
 
   /** Sends the remaining traces. */

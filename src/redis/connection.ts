@@ -5,7 +5,7 @@ import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { ClusterConnection, mastersOf } from './cluster.js';
-import { channelNames } from './contract.js';
+import { channelNames, partitionPrefix } from './contract.js';
 import { noteTrouble, startRefusal } from './failure.js';
 import { FunctionCommand } from './function-command.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
@@ -233,6 +233,32 @@ export class Listener {
     await this.subscriber.psubscribe(this.pattern(name));
   }
 
+  /** Calls `receive` with the messages of the tenants that `follow` names. One subscriber for each channel. */
+  onTenants(name: ChannelName, receive: (tenant: number, message: string) => void): void {
+    this.subscriber.on('message', (channel: string, message: string) => {
+      if (channel.endsWith(`}:${channelNames[name]}`)) receive(Number(this.ownerOf(channel)), message);
+    });
+  }
+
+  /** Calls `missed` after a reconnect. */
+  onReconnect(missed: () => void): void {
+    this.subscriber.on('ready', missed);
+  }
+
+  /** Receives the messages of a tenant from now on. Throws while Redis is away. */
+  async follow(name: ChannelName, tenant: number): Promise<void> {
+    await this.subscriber.subscribe(partitionPrefix(this.prefix, tenant) + channelNames[name]);
+  }
+
+  unfollow(name: ChannelName, tenant: number): void {
+    this.subscriber.unsubscribe(partitionPrefix(this.prefix, tenant) + channelNames[name]).catch(() => undefined);
+  }
+
+  /** A tenant's no, or `account`. */
+  private ownerOf(channel: string): string {
+    return channel.slice(this.prefix.length + 2, channel.indexOf('}'));
+  }
+
   /** The prefix contains no special character of a pattern (app/settings.ts). */
   private pattern(name: ChannelName): string {
     return `{${this.prefix}:*}:${channelNames[name]}`;
@@ -240,7 +266,7 @@ export class Listener {
 
   private dispatch(pattern: string, channel: string): void {
     for (const [name, receive] of this.receivers) {
-      if (pattern === this.pattern(name)) receive(channel.slice(this.prefix.length + 2, channel.indexOf('}')));
+      if (pattern === this.pattern(name)) receive(this.ownerOf(channel));
     }
   }
 }

@@ -26,6 +26,15 @@ export interface RankingRows {
 const openRankingJson = (user: string, name: string | null | false, rank: number, value: number): string =>
   `{"userId":${JSON.stringify(user)},"userName":${name ? JSON.stringify(name) : 'null'},"rank":${rank},"value":${value}`;
 
+/** The same rows as objects. */
+export const rowsOf = ({ firstRank, usersAndValues, names }: RankingRows): RankingRow[] =>
+  names.map((name, i) => ({
+    userId: usersAndValues[2 * i] ?? '',
+    userName: name || null,
+    rank: firstRank + i,
+    value: Number(usersAndValues[2 * i + 1]),
+  }));
+
 /** The contract's `LeaderboardResponseWithRankings`; `open` is the leaderboard (PreparedJson.openRankedBoard). */
 export function rankingsJson(open: string, { firstRank, usersAndValues, names }: RankingRows): JsonText {
   let rows = '';
@@ -41,12 +50,12 @@ export type RankingRow = FinalRanking & { readonly rankInList?: number };
 
 /** The same from rows. */
 export function rankingRowsJson(open: string, rankings: readonly RankingRow[]): JsonText {
-  const rows = rankings.map(
-    ({ userId, userName, rank, value, rankInList }) =>
-      `${openRankingJson(userId, userName, rank, value)}${rankInList === undefined ? '' : `,"rankInList":${rankInList}`}}`,
-  );
-  return new JsonText(`${open},"rankings":[${rows.join()}]}`);
+  return new JsonText(`${open},"rankings":[${rankings.map((row) => `${openRowJson(row)}}`).join()}]}`);
 }
+
+/** A row without its closing brace. */
+export const openRowJson = ({ userId, userName, rank, value, rankInList }: RankingRow): string =>
+  openRankingJson(userId, userName, rank, value) + (rankInList === undefined ? '' : `,"rankInList":${rankInList}`);
 
 /** The texts of histories by their rows, which are cached (history/recent-rows.ts). */
 const historyTexts = new WeakMap<readonly HistoryDay[], string>();

@@ -79,6 +79,23 @@ export const limits = {
   maxHistoryPeriods: 400,
   /** Users that one request can rank by streak. */
   maxStreakUsers: 100,
+  /** Live streams: the time between two messages about a leaderboard. */
+  liveIntervalMs: 500,
+  /** After this time, a leaderboard is read again without an announcement, which may be lost. */
+  liveRefreshMs: 10_000,
+  /** The time to the next read of a leaderboard that could not be read. */
+  liveFailureMs: 2_000,
+  /** How long a view that no connection watches is kept: a client that reconnects finds it. */
+  liveLingerMs: 10_000,
+  /** Leaderboards that a process reads at once for live streams. */
+  liveReads: 32,
+  /** The time between two messages of a connection, comments included: proxies close a silent connection after a minute. */
+  liveHeartbeatMs: 15_000,
+  /** When a client may retry whose stream exceeded the settings. */
+  liveRefusedRetryS: 5,
+  /** The shortest and the longest time after which clients reconnect when a process stops, each at random. */
+  liveRetryMinMs: 500,
+  liveRetryMaxMs: 5_000,
   /** Users that a message for live streams names; one about more says that anything may have changed. */
   maxAnnouncedUsers: 5_000,
   /** How long a live token is valid, in seconds, and the leaderboards that it may name. */

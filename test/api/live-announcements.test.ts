@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Redis } from 'ioredis';
 import { type Announcement, messageAbout, parseAnnouncement } from '../../src/live/announcement.js';
 import type { LedgerEntry } from '../../src/ledger/entry.js';
 import { channelNames } from '../../src/redis/contract.js';
@@ -26,11 +27,12 @@ describe('The write-behind announces to live streams', () => {
   let world: World;
   let boards: ReadonlyMap<string, number>;
   const heard: Announcement[] = [];
+  let subscriber: Redis | undefined;
   before(async () => {
     world = await startWorld({ config: configText(config) });
     const { leaderboards } = await world.engine.config(world.tenant);
     boards = new Map([...leaderboards.values()].map(({ key, no }) => [key, no]));
-    const subscriber = world.redis.duplicate();
+    subscriber = world.redis.duplicate();
     subscriber.on('message', (_channel: string, message: string) => heard.push(parseAnnouncement(message)));
     await subscriber.subscribe(world.partition + channelNames.live);
     // Only once a message has been received do messages have details.
@@ -38,7 +40,10 @@ describe('The write-behind announces to live streams', () => {
     await until('the first message arrives', () => Promise.resolve(heard.length > 0));
     await world.drain();
   });
-  after(() => world.stop());
+  after(async () => {
+    subscriber?.disconnect();
+    await world.stop();
+  });
 
   /** What is announced because of some work, once a message fits. */
   async function announced(work: () => Promise<unknown>, fits: (changes: Announcement['changes']) => boolean): Promise<void> {
