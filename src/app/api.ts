@@ -69,7 +69,11 @@ export async function startApi(context: Context, { sweeper, watch, listen, live 
     sessions: new Sessions({ account, aheadMs: context.overrides.sessionAheadMs }),
     live,
     liveTokens: new LiveTokens(pool, account),
-    advance: (toMs) => sweeper.advance(context, toMs),
+    advance: async (toMs) => {
+      const now = await sweeper.advance(context, toMs);
+      live.views.touchAll();
+      return now;
+    },
     counts: new Counts(pool),
     directory: new UserDirectory(pool),
     timeline: new TimelineReader(pool),

@@ -114,6 +114,11 @@ export class Views {
     for (const view of this.tenants.get(tenant)?.all.values() ?? []) view.touch(undefined);
   }
 
+  /** The same for all tenants. */
+  touchAll(): void {
+    for (const tenant of this.tenants.keys()) this.touchTenant(tenant);
+  }
+
   /** To be called each second: reads again what has not been read for long, and drops what nobody has watched for a while. */
   tick(): void {
     const now = performance.now();
@@ -160,10 +165,6 @@ export class Views {
 
   private announced(tenant: number, announcement: Announcement): void {
     for (const view of this.tenants.get(tenant)?.affected(announcement) ?? []) view.touch(announcement.upTo);
-  }
-
-  private touchAll(): void {
-    for (const tenant of this.tenants.keys()) this.touchTenant(tenant);
   }
 
   /** A leaderboard that has been deactivated is a 404, one with another breakdown a 422. */

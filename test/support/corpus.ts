@@ -116,6 +116,7 @@ class Normaliser {
       .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
       .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
       .replace(/(?<="token":")[\w.-]+(?=")/g, (token) => this.name('token', token))
+      .replace(/(?<=^id: )[\w-]{16}$/gm, (id) => this.name('state', id))
       .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
       .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
       .replace(/(?<="durationMs":)\d+/g, 'duration')
@@ -220,9 +221,14 @@ export class Player {
       const { hostname, port } = new URL(this.world.address);
       const going = request({ ...options, hostname, port }, (response) => {
         const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          // Its first message is one part.
+          if (isStream) response.destroy();
+        });
         response.on('error', reject);
-        response.on('end', () => {
+        response.on(isStream ? 'close' : 'end', () => {
           const names = response.rawHeaders.filter((_, i) => i % 2 === 0);
           resolve({
             status: response.statusCode ?? 0,

@@ -180,6 +180,14 @@ function noteFault(line: string): void {
   faults.splice(0, faults.length - faultsKept);
 }
 
+/** The first part of a stream, which would not end by itself. */
+async function firstPart({ body }: Response): Promise<string> {
+  const reader = body?.getReader();
+  const part = await reader?.read();
+  await reader?.cancel();
+  return Buffer.from((part?.value as Uint8Array | undefined) ?? []).toString();
+}
+
 async function send(address: string, method: string, path: string, { body, raw, headers, key }: RequestOptions): Promise<Reply> {
   const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
   const response = await fetch(address + path, {
@@ -187,7 +195,8 @@ async function send(address: string, method: string, path: string, { body, raw, 
     headers: { ...(key === null ? {} : { 'x-api-key': key ?? adminKey }), 'content-type': 'application/json', ...headers },
     ...(sent === undefined ? {} : { body: sent }),
   });
-  const text = await response.text();
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  const text = await (isStream ? firstPart(response) : response.text());
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   const answered = text === '' ? undefined : isJson ? (JSON.parse(text) as unknown) : text;
   try {
