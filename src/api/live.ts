@@ -37,12 +37,12 @@ export const liveRoutes: readonly Route[] = [
       token: z.string().optional().meta({ description: 'A live token, in place of a key in a header.' }),
       lastEventId: z.string().optional().meta({ description: 'The header `Last-Event-ID` takes precedence.' }),
     }),
-    handle: async ({ services: { live }, principal, tenant, params: { key }, query: { offset, limit, run, userAttributes, userIds } }) => {
+    handle: async ({ services: { live }, principal, tenant, params: { key }, query: { token: _, lastEventId, run, userIds, ...query } }) => {
       if (principal.live && !principal.live.leaderboards.includes(key)) {
         throw new LaurelError('forbidden', 'This live token does not name this leaderboard: create a token that does.');
       }
-      const query = { offset, limit, run, userAttributes, userIds, userId: undefined };
-      return { status: 200, body: await live.watchBoard({ principal, tenant, key, query }) };
+      const request = { principal, tenant, key, query: { ...query, run, userIds, userId: undefined }, lastId: lastEventId };
+      return { status: 200, body: await live.watchBoard(request) };
     },
   }),
   defineRoute({

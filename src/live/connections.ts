@@ -41,6 +41,11 @@ interface Slot {
   readonly expiresMs: number;
 }
 
+interface Watched {
+  readonly view: BoardView;
+  readonly lastId: string | undefined;
+}
+
 const bytesPerKb = 1_024;
 
 /** One stream of server-sent events. */
@@ -142,8 +147,11 @@ export class Connections {
     if (this.slots.delete(slot)) this.tally(slot, -1);
   }
 
-  /** Streams a view to a response whose headers are sent, until either side ends it. */
-  start(slot: Slot, response: ServerResponse, view: BoardView): void {
+  /**
+   * Streams a view to a response whose headers are sent, until either side ends it. `lastId` is the last message that the client has received, unless it
+   * sends the header Last-Event-ID.
+   */
+  start(slot: Slot, response: ServerResponse, { view, lastId }: Watched): void {
     const { req: request } = response;
     const { counts } = this;
     const maxBytes = this.options.bounds.liveBufferKb * bytesPerKb;
@@ -162,18 +170,17 @@ export class Connections {
     this.open.add(connection);
     response.flushHeaders();
     const header = request.headers['last-event-id'];
-    const query = new URL(request.url ?? '', 'http://localhost').searchParams.get('lastEventId');
-    view.join(connection, typeof header === 'string' ? header : (query ?? undefined));
+    view.join(connection, typeof header === 'string' ? header : lastId);
     // The key may have been revoked while the view was read.
     this.recheckOf([connection]);
   }
 
-  /** To be called each second: comments, and streams whose keys or tokens have expired. */
-  tick(): void {
-    const [monotonic, now] = [performance.now(), this.options.now()];
+  /** To be called each second: comments, and streams whose keys or tokens have expired. `now` is by `performance.now()`. */
+  tick(now = performance.now()): void {
+    const keysNow = this.options.now();
     for (const connection of [...this.open]) {
-      if (connection.slot.expiresMs <= now) connection.end();
-      else connection.keepAlive(monotonic);
+      if (connection.slot.expiresMs <= keysNow) connection.end();
+      else connection.keepAlive(now);
     }
     if (this.isRecheckDue) this.recheck();
   }

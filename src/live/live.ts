@@ -17,6 +17,8 @@ export interface BoardRequest {
   readonly tenant: number;
   readonly key: string;
   readonly query: RankingsQuery;
+  /** The id of the last message that the client has received, if it doesn't send it in a header. */
+  readonly lastId: string | undefined;
 }
 
 /** The live streams of this process. */
@@ -36,12 +38,12 @@ export class Live {
   }
 
   /** Watches a page or a list of users of a leaderboard. Throws as readRanking does, and a 429 or a 503 when there are too many streams. */
-  async watchBoard({ principal, tenant, key, query }: BoardRequest): Promise<EventStream> {
+  async watchBoard({ principal, tenant, key, query, lastId }: BoardRequest): Promise<EventStream> {
     const slot = this.connections.reserve(tenant, principal);
     try {
       const view = await this.views.open(tenant, key, query);
       return new EventStream((response) => {
-        this.connections.start(slot, response, view);
+        this.connections.start(slot, response, { view, lastId });
       });
     } catch (error) {
       this.connections.release(slot);

@@ -102,9 +102,14 @@ export class Views {
     const view = known ?? this.viewOf(tenant, key, query);
     if (!known) views.add(id, view);
     view.idleSince = performance.now();
-    // Before the first read, so that no change is missed in between.
-    await views.following;
-    await view.open();
+    try {
+      // Before the first read, so that no change is missed in between.
+      await views.following;
+      await view.open();
+    } catch (error) {
+      this.drop(views, id, view);
+      throw error;
+    }
     // It took so long that the view was dropped.
     return this.tenants.get(tenant)?.all.get(id) === view ? view : this.open(tenant, key, query);
   }
@@ -125,10 +130,7 @@ export class Views {
     for (const [tenant, views] of this.tenants) {
       for (const [id, view] of views.all) {
         if (view.watchers.size > 0) view.touchAfter(limits.liveRefreshMs);
-        else if (now - view.idleSince > limits.liveLingerMs) {
-          view.stop();
-          views.delete(id, view);
-        }
+        else if (now - view.idleSince > limits.liveLingerMs) this.drop(views, id, view);
       }
       if (views.all.size === 0) this.unfollow(tenant);
     }
@@ -147,6 +149,11 @@ export class Views {
     const views = new TenantViews(following);
     this.tenants.set(tenant, views);
     return views;
+  }
+
+  private drop(views: TenantViews, id: string, view: BoardView): void {
+    view.stop();
+    if (views.all.get(id) === view) views.delete(id, view);
   }
 
   private unfollow(tenant: number): void {

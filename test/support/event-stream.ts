@@ -26,6 +26,44 @@ export interface LiveRow {
   readonly previousRank?: number | null;
 }
 
+function fieldsOf(block: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of block.split('\n')) {
+    const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    fields.set(name, value);
+  }
+  return fields;
+}
+
+/** The message of a block of a stream, if it has one. */
+function messagesOf(fields: ReadonlyMap<string, string>): StreamMessage[] {
+  const data = fields.get('data');
+  if (data === undefined) return [];
+  const [event = 'message', id = ''] = [fields.get('event'), fields.get('id')];
+  return [{ event, id, data: JSON.parse(data) as unknown, atMs: performance.now() }];
+}
+
+/** The messages in a text that a stream has sent. */
+export const parseMessages = (text: string): StreamMessage[] =>
+  text
+    .split('\n\n')
+    .slice(0, -1)
+    .flatMap((block) => messagesOf(fieldsOf(block)));
+
+/** The ranking after messages, as lines such as `1 ana 10`. */
+export function merged(messages: readonly StreamMessage[]): string[] {
+  let rows: LiveRow[] = [];
+  for (const { event, data } of messages) {
+    const sent = (data as { rankings?: LiveRow[] }).rankings ?? [];
+    if (event === 'snapshot') rows = sent;
+    if (event !== 'change') continue;
+    const named = new Set(sent.map(({ userId }) => userId));
+    rows = [...rows.filter(({ userId }) => !named.has(userId)), ...sent.filter(({ rank }) => rank !== null)];
+    rows.sort((a, b) => Number(a.rank) - Number(b.rank));
+  }
+  return rows.map(({ rank, userId, value }) => `${rank} ${userId} ${value}`);
+}
+
 /** A client of a live stream: what it has received, and the ranking that it has merged. */
 export class LiveClient {
   readonly status: number;
@@ -72,18 +110,9 @@ export class LiveClient {
     return this.messages.at(-1)?.id ?? '';
   }
 
-  /** The ranking as the messages have it, as lines such as `1 ana 10`. */
+  /** The ranking as the messages have it. */
   get ranking(): string[] {
-    let rows: LiveRow[] = [];
-    for (const { event, data } of this.messages) {
-      const sent = (data as { rankings?: LiveRow[] }).rankings ?? [];
-      if (event === 'snapshot') rows = sent;
-      if (event !== 'change') continue;
-      const named = new Set(sent.map(({ userId }) => userId));
-      rows = [...rows.filter(({ userId }) => !named.has(userId)), ...sent.filter(({ rank }) => rank !== null)];
-      rows.sort((a, b) => Number(a.rank) - Number(b.rank));
-    }
-    return rows.map(({ rank, userId, value }) => `${rank} ${userId} ${value}`);
+    return merged(this.messages);
   }
 
   /** Waits for a message. */
@@ -106,21 +135,12 @@ export class LiveClient {
     this.text += part;
     const blocks = (this.rest + part).split('\n\n');
     this.rest = blocks.pop() ?? '';
-    for (const block of blocks) this.block(block);
-  }
-
-  private block(block: string): void {
-    const fields = new Map<string, string>();
-    for (const line of block.split('\n')) {
-      const [, name = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
-      fields.set(name, value);
+    for (const block of blocks) {
+      const fields = fieldsOf(block);
+      if (fields.has('')) this.comments += 1;
+      const retry = fields.get('retry');
+      if (retry !== undefined) this.retryMs = Number(retry);
+      this.messages.push(...messagesOf(fields));
     }
-    if (fields.has('')) this.comments += 1;
-    const retry = fields.get('retry');
-    if (retry !== undefined) this.retryMs = Number(retry);
-    const data = fields.get('data');
-    if (data === undefined) return;
-    const message = { event: fields.get('event') ?? 'message', id: fields.get('id') ?? '', data: JSON.parse(data) as unknown };
-    this.messages.push({ ...message, atMs: performance.now() });
   }
 }
