@@ -36,6 +36,10 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     redis: await context.connectAgain('Redis connection of the reconciler'),
   });
   const announcer = new Announcer(context.redis, (tenant) => engine.partition(tenant));
+  const renewed = (tenant: string): void => {
+    announcer.watched(Number(tenant));
+  };
+  await listener.on('watched', renewed, () => undefined);
   const writeBehind = new WriteBehind({
     ...writeBehindOptions(context, wakeDeliverer),
     announce: (tenant, entries) => {

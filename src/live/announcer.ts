@@ -1,18 +1,18 @@
-import { Cluster } from 'ioredis';
 import type { LedgerEntry } from '../ledger/entry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { channelNames } from '../redis/contract.js';
+import { limits } from '../shared/limits.js';
 import { everythingMessage, messageAbout } from './announcement.js';
 
 /**
  * Announces to the processes of the API what the entries of a tenant's ledger have changed: one message for each batch of the write-behind, on the
- * tenant's channel. Messages may be lost: streams are also read again at intervals (stream-views.ts).
+ * tenant's channel, and none about tenants that no process watches. Messages may be lost: streams are also read again at intervals (views.ts).
  */
 export class Announcer {
   private readonly redis: RedisConnection;
   private readonly partition: (tenant: number) => string;
-  /** Tenants whose last message a process received. Messages about the others have no details, which would cost more than they do. */
-  private readonly watched = new Set<number>();
+  /** Until when tenants are watched, by `performance.now()`. */
+  private readonly watchedUntil = new Map<number, number>();
 
   /** `partition` returns the key prefix of a tenant. */
   constructor(redis: RedisConnection, partition: (tenant: number) => string) {
@@ -20,11 +20,17 @@ export class Announcer {
     this.partition = partition;
   }
 
+  /** A process of the API has said that it watches a tenant, which holds for limits.liveWatchMs. */
+  watched(tenant: number): void {
+    const wasWatched = this.isWatched(tenant);
+    this.watchedUntil.set(tenant, performance.now() + limits.liveWatchMs);
+    // The process may have read leaderboards before entries that were not announced.
+    if (!wasWatched) this.announceAll(tenant);
+  }
+
   /** Announces what entries have changed, the oldest first. */
   announce(tenant: number, entries: readonly { readonly id: string; readonly entry: LedgerEntry | undefined }[]): void {
-    // A node of a cluster counts only its own subscribers.
-    const isWatched = this.redis instanceof Cluster || this.watched.has(tenant);
-    this.publish(tenant, isWatched ? messageAbout(entries) : everythingMessage(entries.at(-1)?.id ?? '0-0'));
+    if (this.isWatched(tenant)) this.publish(tenant, messageAbout(entries));
   }
 
   /** Announces that anything may have changed. */
@@ -32,13 +38,14 @@ export class Announcer {
     this.publish(tenant, everythingMessage('0-0'));
   }
 
+  private isWatched(tenant: number): boolean {
+    const until = this.watchedUntil.get(tenant);
+    if (until === undefined || until > performance.now()) return until !== undefined;
+    this.watchedUntil.delete(tenant);
+    return false;
+  }
+
   private publish(tenant: number, message: string): void {
-    this.redis.publish(this.partition(tenant) + channelNames.live, message).then(
-      (receivers) => {
-        if (receivers > 0) this.watched.add(tenant);
-        else this.watched.delete(tenant);
-      },
-      () => undefined,
-    );
+    this.redis.publish(this.partition(tenant) + channelNames.live, message).catch(() => undefined);
   }
 }

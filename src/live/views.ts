@@ -13,6 +13,8 @@ export interface ViewsOptions {
   readonly stores: Stores;
   readonly listener: Listener;
   readonly log: Logger;
+  /** Tells the workers that this process watches a tenant. */
+  readonly watch: (tenant: number) => void;
   /** Called when a change is sent, with when it was made, in milliseconds since 1970. */
   readonly onChange: (changedMs: number) => void;
 }
@@ -21,6 +23,8 @@ export interface ViewsOptions {
 class TenantViews {
   /** Until the announcements of the tenant arrive. */
   readonly following: Promise<void>;
+  /** When the workers were last told that this process watches the tenant, by `performance.now()`. */
+  renewedAt = performance.now();
   /** By what they show. */
   readonly all = new Map<string, BoardView>();
   /** Views of lists of users, by each of these users. */
@@ -133,6 +137,10 @@ export class Views {
         else if (now - view.idleSince > limits.liveLingerMs) this.drop(views, id, view);
       }
       if (views.all.size === 0) this.unfollow(tenant);
+      else if (now - views.renewedAt >= limits.liveRenewMs) {
+        views.renewedAt = now;
+        this.options.watch(tenant);
+      }
     }
   }
 
@@ -142,10 +150,16 @@ export class Views {
   }
 
   private follow(tenant: number): TenantViews {
-    const following = this.options.listener.follow('live', tenant).catch((error: unknown) => {
-      if (this.tenants.get(tenant) === views) this.tenants.delete(tenant);
-      throw redisFailure(error);
-    });
+    const { listener, watch } = this.options;
+    const following = listener.follow('live', tenant).then(
+      () => {
+        watch(tenant);
+      },
+      (error: unknown) => {
+        if (this.tenants.get(tenant) === views) this.tenants.delete(tenant);
+        throw redisFailure(error);
+      },
+    );
     const views = new TenantViews(following);
     this.tenants.set(tenant, views);
     return views;

@@ -346,6 +346,8 @@ export const channelNames = {
   written: 'written',
   /** What has changed in a tenant, for live streams (src/live/announcement.ts). */
   live: 'live',
+  /** A process of the API has live streams of a tenant (src/live/announcer.ts). */
+  watched: 'watched',
 } as const;
 
 /** Keys of the account, which is no tenant (src/access/account.ts). They share a hash tag of their own. */

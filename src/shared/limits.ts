@@ -85,6 +85,9 @@ export const limits = {
   liveRefreshMs: 10_000,
   /** The time to the next read of a leaderboard that could not be read. */
   liveFailureMs: 2_000,
+  /** How often a process of the API says that it watches a tenant, and how long that holds: changes are announced meanwhile. */
+  liveRenewMs: 5_000,
+  liveWatchMs: 15_000,
   /** How long a view that no connection watches is kept: a client that reconnects finds it. */
   liveLingerMs: 10_000,
   /** Leaderboards that a process reads at once for live streams. */
