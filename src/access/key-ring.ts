@@ -20,6 +20,8 @@ export interface LiveScope {
   readonly tokenId: string;
   /** The keys of the leaderboards that may be watched. */
   readonly leaderboards: readonly string[];
+  /** The user whose stream may be watched. */
+  readonly userId: string | undefined;
   readonly expires: Date;
 }
 

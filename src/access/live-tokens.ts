@@ -15,6 +15,7 @@ export interface NewLiveToken {
   readonly tenant: number;
   /** Keys of leaderboards. */
   readonly leaderboards: readonly string[];
+  readonly userId: string | undefined;
   readonly expiresInS: number;
 }
 
@@ -23,14 +24,22 @@ const algorithm = 'HS256';
 const audience = 'live';
 const msPerS = 1_000;
 
-/** Claims are short, since the token is part of a URL: the key's prefix and id, the tenant, the leaderboards. */
-const claimsSchema = z.object({ p: z.string(), k: z.string(), t: z.number(), l: z.array(z.string()), exp: z.number(), jti: z.string() });
+/** Claims are short, since the token is part of a URL: the key's prefix and id, the tenant, the leaderboards, the user. */
+const claimsSchema = z.object({
+  p: z.string(),
+  k: z.string(),
+  t: z.number(),
+  l: z.array(z.string()),
+  u: z.string().optional(),
+  exp: z.number(),
+  jti: z.string(),
+});
 
 const invalid = 'This live token is not valid, or has expired: get another one with POST /v1/live-tokens.';
 
 /**
- * Tokens for browsers, whose EventSource can send no header: JSON Web Tokens that allow their bearer to watch some leaderboards of one tenant, for an
- * hour at most. A token acts for the key that it was made with, so it ends when that key is revoked, its user is deleted, or its tenant is archived.
+ * Tokens for browsers, whose EventSource can send no header: JSON Web Tokens that allow their bearer to watch some leaderboards, or a user, of one
+ * tenant, for an hour at most. A token acts for the key that it was made with, so it ends when that key is revoked, its user is deleted, or its tenant is archived.
  */
 export class LiveTokens {
   private readonly account: Account;
@@ -41,11 +50,11 @@ export class LiveTokens {
     this.secret = new Secret(pool, 'live-tokens');
   }
 
-  async create({ principal, tenant, leaderboards, expiresInS }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
+  async create({ principal, tenant, leaderboards, userId, expiresInS }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
     const { keyId, prefix = '' } = principal;
     const inS = Math.floor(this.account.now() / msPerS) + expiresInS;
     const exp = principal.expires ? Math.min(inS, Math.floor(principal.expires.getTime() / msPerS)) : inS;
-    const token = await new SignJWT({ p: prefix, k: keyId, t: tenant, l: leaderboards, jti: randomUUID() })
+    const token = await new SignJWT({ p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, jti: randomUUID() })
       .setProtectedHeader({ alg: algorithm })
       .setAudience(audience)
       .setExpirationTime(exp)
@@ -55,9 +64,9 @@ export class LiveTokens {
 
   /** The caller with a token. Throws a 401. */
   async authenticate(token: string): Promise<Principal> {
-    const { p: prefix, k: keyId, t: tenant, l: leaderboards, exp, jti: tokenId } = await this.verify(token);
+    const { p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, exp, jti: tokenId } = await this.verify(token);
     const principal = await this.account.recheck({ prefix, keyId, tenant });
-    return { ...principal, live: { tokenId, leaderboards, expires: new Date(exp * msPerS) } };
+    return { ...principal, live: { tokenId, leaderboards, userId, expires: new Date(exp * msPerS) } };
   }
 
   private async verify(token: string): Promise<z.infer<typeof claimsSchema>> {

@@ -36,8 +36,8 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
     redis: await context.connectAgain('Redis connection of the reconciler'),
   });
   const announcer = new Announcer(context.redis, (tenant) => engine.partition(tenant));
-  const renewed = (tenant: string): void => {
-    announcer.watched(Number(tenant));
+  const renewed = (tenant: string, interest: string): void => {
+    announcer.watched(Number(tenant), interest);
   };
   await listener.on('watched', renewed, () => undefined);
   const writeBehind = new WriteBehind({

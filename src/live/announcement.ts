@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LedgerEntry } from '../ledger/entry.js';
+import type { StreamEntry } from '../ledger/stream-entries.js';
 import { limits } from '../shared/limits.js';
 
 /** A change of a group of a leaderboard: who was moved by it. */
@@ -19,12 +20,35 @@ interface Changes {
   readonly profiles: readonly string[];
 }
 
+/** A ledger entry of a user who is watched. */
+export interface WatchedEntry {
+  readonly id: string;
+  /** The facts, as `unpackFacts` takes them. */
+  readonly facts: Buffer;
+}
+
 /** What entries of a ledger have changed, as far as live streams show it. */
 export interface Announcement {
   /** The id of the newest of the entries. */
   readonly upTo: string;
-  /** Undefined: anything may have changed. */
+  /** What leaderboards show. Undefined: anything may have changed. */
   readonly changes: Changes | undefined;
+  /** The entries of users who are watched, the oldest first. */
+  readonly entries: readonly WatchedEntry[];
+  /** The users whose entries are announced from now on, and were not before. */
+  readonly joined: readonly string[];
+  /** The process whose interest this is the reply to. */
+  readonly to: string | undefined;
+}
+
+/** What a process of the API says about a tenant that it watches. */
+export interface Interest {
+  /** Identifies the process. */
+  readonly from: string;
+  /** The users whose streams it has. */
+  readonly users: readonly string[];
+  /** Whether the workers reply even if they know these users. */
+  readonly isAsking: boolean;
 }
 
 /**
@@ -36,7 +60,13 @@ const messageSchema = z.object({
   users: z.array(z.string()).optional(),
   boards: z.array(z.tuple([z.number(), z.number(), z.string().nullable(), z.array(z.number()).nullable()])).default([]),
   profiles: z.array(z.number()).default([]),
+  entries: z.array(z.tuple([z.string(), z.base64()])).default([]),
+  joined: z.array(z.string()).default([]),
+  to: z.string().optional(),
 });
+type Message = z.input<typeof messageSchema>;
+
+const interestSchema = z.object({ from: z.string(), users: z.array(z.string()), isAsking: z.boolean() });
 
 /** Collects users and what has changed about them. */
 class Collector {
@@ -80,45 +110,61 @@ class Collector {
   }
 }
 
-/** The message that anything up to an entry may have changed. */
-export const everythingMessage = (upTo: string): string => JSON.stringify({ upTo });
-
-/** The message about entries, the oldest first. `entry` is undefined for one that can't be parsed. */
-export function messageAbout(entries: readonly { readonly id: string; readonly entry: LedgerEntry | undefined }[]): string {
-  const upTo = entries.at(-1)?.id ?? '0-0';
+/** What entries change on leaderboards; nothing if they may change anything. */
+function changesOf(entries: readonly Pick<StreamEntry, 'entry'>[]): Pick<Message, 'users' | 'boards' | 'profiles'> {
   const collected = new Collector();
   try {
-    for (const { entry } of entries) if (!entry || !collected.add(entry)) return everythingMessage(upTo);
+    for (const { entry } of entries) if (!entry || !collected.add(entry)) return {};
   } catch {
     // An entry that becomes a dead letter may lack anything.
-    return everythingMessage(upTo);
+    return {};
   }
-  return JSON.stringify({
-    upTo,
+  return {
     users: [...collected.users.keys()],
     boards: [...collected.boards.values()].map(({ no, run, group, users }) => [no, run, group, users && [...users]]),
     profiles: [...collected.profiles],
-  });
+  };
+}
+
+const text = (message: Message): string => JSON.stringify(message);
+
+/** The message that anything may have changed on leaderboards. */
+export const everythingMessage = (upTo: string): string => text({ upTo });
+
+/** The message to a process, about users whose entries are announced from now on. */
+export const joinedMessage = (joined: readonly string[], to: string): string =>
+  text({ upTo: '0-0', users: [], joined: [...joined], to });
+
+/** The message about entries, the oldest first, with those of the users who are watched. */
+export function messageAbout(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string {
+  const watched = entries.flatMap(({ id, entry, fields: [, facts] }): [string, string][] =>
+    facts && entry && 'user' in entry && isWatched(entry.user) ? [[id, facts.toString('base64')]] : [],
+  );
+  return text({ upTo: entries.at(-1)?.id ?? '0-0', ...changesOf(entries), entries: watched });
+}
+
+export const interestMessage = (interest: Interest): string => JSON.stringify(interest);
+
+function parsed<T>(schema: z.ZodType<T>, message: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(message)).data;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The announcement in a message. One that can't be read, from another version, says that anything may have changed. */
 export function parseAnnouncement(message: string): Announcement {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(message);
-  } catch {
-    parsed = undefined;
-  }
-  const { success, data } = messageSchema.safeParse(parsed);
-  if (!success) return { upTo: '0-0', changes: undefined };
-  const { upTo, users, boards, profiles } = data;
-  if (!users) return { upTo, changes: undefined };
-  const named = (indexes: readonly number[]): string[] => indexes.map((index) => users[index] ?? '');
-  return {
-    upTo,
-    changes: {
-      boards: boards.map(([no, run, group, moved]) => ({ no, run, group, users: moved && named(moved) })),
-      profiles: named(profiles),
-    },
+  const data = parsed(messageSchema, message);
+  if (!data) return { upTo: '0-0', changes: undefined, entries: [], joined: [], to: undefined };
+  const { upTo, users, boards, profiles, entries, joined, to } = data;
+  const named = (indexes: readonly number[]): string[] => indexes.map((index) => users?.[index] ?? '');
+  const changes = users && {
+    boards: boards.map(([no, run, group, moved]) => ({ no, run, group, users: moved && named(moved) })),
+    profiles: named(profiles),
   };
+  return { upTo, changes, entries: entries.map(([id, facts]) => ({ id, facts: Buffer.from(facts, 'base64') })), joined, to };
 }
+
+/** The interest in a message. One that can't be read is in no user. */
+export const parseInterest = (message: string): Interest => parsed(interestSchema, message) ?? { from: '', users: [], isAsking: false };

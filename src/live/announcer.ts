@@ -1,8 +1,14 @@
-import type { LedgerEntry } from '../ledger/entry.js';
+import type { StreamEntry } from '../ledger/stream-entries.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { channelNames } from '../redis/contract.js';
 import { limits } from '../shared/limits.js';
-import { everythingMessage, messageAbout } from './announcement.js';
+import { everythingMessage, joinedMessage, messageAbout, parseInterest } from './announcement.js';
+
+/** Until when a tenant and its users are watched, by `performance.now()`. */
+interface WatchedTenant {
+  until: number;
+  readonly users: Map<string, number>;
+}
 
 /**
  * Announces to the processes of the API what the entries of a tenant's ledger have changed: one message for each batch of the write-behind, on the
@@ -11,8 +17,7 @@ import { everythingMessage, messageAbout } from './announcement.js';
 export class Announcer {
   private readonly redis: RedisConnection;
   private readonly partition: (tenant: number) => string;
-  /** Until when tenants are watched, by `performance.now()`. */
-  private readonly watchedUntil = new Map<number, number>();
+  private readonly tenants = new Map<number, WatchedTenant>();
 
   /** `partition` returns the key prefix of a tenant. */
   constructor(redis: RedisConnection, partition: (tenant: number) => string) {
@@ -20,17 +25,27 @@ export class Announcer {
     this.partition = partition;
   }
 
-  /** A process of the API has said that it watches a tenant, which holds for limits.liveWatchMs. */
-  watched(tenant: number): void {
-    const wasWatched = this.isWatched(tenant);
-    this.watchedUntil.set(tenant, performance.now() + limits.liveWatchMs);
+  /** A process of the API has said what it watches of a tenant, which holds for limits.liveWatchMs. */
+  watched(tenant: number, message: string): void {
+    const { from, users, isAsking } = parseInterest(message);
+    const now = performance.now();
+    const known = this.watchedTenant(tenant, now);
+    const watched = known ?? { until: 0, users: new Map<string, number>() };
+    for (const [user, until] of watched.users) if (until <= now) watched.users.delete(user);
+    const joined = users.filter((user) => !watched.users.has(user));
+    watched.until = now + limits.liveWatchMs;
+    for (const user of users) watched.users.set(user, watched.until);
+    this.tenants.set(tenant, watched);
     // The process may have read leaderboards before entries that were not announced.
-    if (!wasWatched) this.announceAll(tenant);
+    if (!known) this.announceAll(tenant);
+    if (joined.length > 0 || isAsking) this.publish(tenant, joinedMessage(joined, from));
   }
 
   /** Announces what entries have changed, the oldest first. */
-  announce(tenant: number, entries: readonly { readonly id: string; readonly entry: LedgerEntry | undefined }[]): void {
-    if (this.isWatched(tenant)) this.publish(tenant, messageAbout(entries));
+  announce(tenant: number, entries: readonly StreamEntry[]): void {
+    const now = performance.now();
+    const watched = this.watchedTenant(tenant, now);
+    if (watched) this.publish(tenant, messageAbout(entries, (user) => (watched.users.get(user) ?? 0) > now));
   }
 
   /** Announces that anything may have changed. */
@@ -38,11 +53,11 @@ export class Announcer {
     this.publish(tenant, everythingMessage('0-0'));
   }
 
-  private isWatched(tenant: number): boolean {
-    const until = this.watchedUntil.get(tenant);
-    if (until === undefined || until > performance.now()) return until !== undefined;
-    this.watchedUntil.delete(tenant);
-    return false;
+  private watchedTenant(tenant: number, now: number): WatchedTenant | undefined {
+    const watched = this.tenants.get(tenant);
+    if (!watched || watched.until > now) return watched;
+    this.tenants.delete(tenant);
+    return undefined;
   }
 
   private publish(tenant: number, message: string): void {

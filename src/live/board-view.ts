@@ -10,6 +10,13 @@ export interface Watcher {
   end(): void;
 }
 
+/** What connections watch. */
+export interface View {
+  /** Adds a watcher, and sends what it lacks; `lastId` is the id of the last message that it has received. */
+  join(watcher: Watcher, lastId: string | undefined): void;
+  leave(watcher: Watcher): void;
+}
+
 export interface BoardViewOptions {
   readonly tenant: number;
   /** The key of the leaderboard. */
@@ -26,7 +33,7 @@ export interface BoardViewOptions {
  * A page, or a list of users, of a leaderboard that connections of this process watch. However many they are, it is read once for each change, at most
  * once in limits.liveIntervalMs, and its messages are encoded once.
  */
-export class BoardView {
+export class BoardView implements View {
   readonly options: BoardViewOptions;
   readonly watchers = new Set<Watcher>();
   /** When the last watcher left, by `performance.now()`. */

@@ -3,7 +3,7 @@ import type { SentKey } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import type { BoardView, Watcher } from './board-view.js';
+import type { View, Watcher } from './board-view.js';
 import { heartbeat, retryAfter } from './event-stream.js';
 
 /** The settings that bound the streams of a process. */
@@ -42,7 +42,7 @@ interface Slot {
 }
 
 interface Watched {
-  readonly view: BoardView;
+  readonly view: View;
   readonly lastId: string | undefined;
 }
 
@@ -52,12 +52,12 @@ const bytesPerKb = 1_024;
 class Connection implements Watcher {
   readonly slot: Slot;
   private readonly response: ServerResponse;
-  private readonly view: BoardView;
+  private readonly view: View;
   private readonly maxBytes: number;
   private readonly counts: LiveCounts;
   private sentAt = performance.now();
 
-  constructor(slot: Slot, response: ServerResponse, how: { view: BoardView; maxBytes: number; counts: LiveCounts }) {
+  constructor(slot: Slot, response: ServerResponse, how: { view: View; maxBytes: number; counts: LiveCounts }) {
     this.slot = slot;
     this.response = response;
     this.view = how.view;

@@ -1,6 +1,7 @@
 import type { Account } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
 import type { RankingsQuery } from '../engine/leaderboards.js';
+import type { View } from './board-view.js';
 import { Connections, type LiveBounds } from './connections.js';
 import { EventStream } from './event-stream.js';
 import { Views, type ViewsOptions } from './views.js';
@@ -10,13 +11,11 @@ export interface LiveOptions extends Omit<ViewsOptions, 'onChange'> {
   readonly bounds: LiveBounds;
 }
 
-/** A caller, the tenant of the request, and the leaderboard to watch. */
-export interface BoardRequest {
+/** A caller, and the tenant of the request. */
+export interface WatchRequest {
   readonly principal: Principal;
   /** `tenants.no`. */
   readonly tenant: number;
-  readonly key: string;
-  readonly query: RankingsQuery;
   /** The id of the last message that the client has received, if it doesn't send it in a header. */
   readonly lastId: string | undefined;
 }
@@ -38,10 +37,19 @@ export class Live {
   }
 
   /** Watches a page or a list of users of a leaderboard. Throws as readRanking does, and a 429 or a 503 when there are too many streams. */
-  async watchBoard({ principal, tenant, key, query, lastId }: BoardRequest): Promise<EventStream> {
+  watchBoard(request: WatchRequest, key: string, query: RankingsQuery): Promise<EventStream> {
+    return this.stream(request, () => this.views.open(request.tenant, key, query));
+  }
+
+  /** Watches a user. Throws a 404 for an unknown user, and a 429 or a 503 when there are too many streams. */
+  watchUser({ principal, tenant, lastId }: WatchRequest, user: string): Promise<EventStream> {
+    return this.stream({ principal, tenant, lastId }, () => this.views.openUser(tenant, user));
+  }
+
+  private async stream({ principal, tenant, lastId }: WatchRequest, open: () => Promise<View>): Promise<EventStream> {
     const slot = this.connections.reserve(tenant, principal);
     try {
-      const view = await this.views.open(tenant, key, query);
+      const view = await open();
       return new EventStream((response) => {
         this.connections.start(slot, response, { view, lastId });
       });

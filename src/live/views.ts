@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { type RankingsQuery, readRanking, type Stores } from '../engine/leaderboards.js';
@@ -5,16 +6,21 @@ import { redisFailure } from '../redis/failure.js';
 import type { Listener } from '../redis/connection.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
-import { type Announcement, parseAnnouncement } from './announcement.js';
+import { type EventEntry, type UserEntry, unpackFacts } from '../ledger/entry.js';
+import type { ActiveConfig } from '../plan/active-config.js';
+import { userChangeJson } from '../responses/events.js';
+import { readProfile } from '../engine/users.js';
+import { type Announcement, interestMessage, parseAnnouncement, type WatchedEntry } from './announcement.js';
 import { stateOf } from './board-changes.js';
 import { BoardView } from './board-view.js';
+import { UserView } from './user-view.js';
 
 export interface ViewsOptions {
   readonly stores: Stores;
   readonly listener: Listener;
   readonly log: Logger;
-  /** Tells the workers that this process watches a tenant. */
-  readonly watch: (tenant: number) => void;
+  /** Tells the workers what this process watches of a tenant (announcement.ts, interestMessage). */
+  readonly watch: (tenant: number, interest: string) => void;
   /** Called when a change is sent, with when it was made, in milliseconds since 1970. */
   readonly onChange: (changedMs: number) => void;
 }
@@ -27,6 +33,9 @@ class TenantViews {
   renewedAt = performance.now();
   /** By what they show. */
   readonly all = new Map<string, BoardView>();
+  readonly users = new Map<string, UserView>();
+  /** What happens to the streams of users, in order. */
+  usersDone = Promise.resolve();
   /** Views of lists of users, by each of these users. */
   private readonly ofUser = new Map<string, Set<BoardView>>();
 
@@ -73,13 +82,23 @@ function keyOf(key: string, { offset, limit, run = null, userAttributes, userIds
   return JSON.stringify([key, offset, limit, run, [...userAttributes].sort(), userIds && [...new Set(userIds)].sort()]);
 }
 
+/** Whether a configuration has all objects of an entry: another process may have made it under a newer one. */
+function isKnown({ document }: ActiveConfig, entry: EventEntry | UserEntry): boolean {
+  const { achieved = [], points, boards } = entry;
+  const ofPoints = points.flatMap(({ no, awards }) => [no, ...awards.flatMap(({ trigger, boosts }) => [trigger, ...boosts])]);
+  const all = [...achieved, ...ofPoints, ...boards.map(({ no }) => no), ...(entry.kind === 'event' ? [entry.metric] : [])];
+  return all.every((no) => no < document.nextNo);
+}
+
 /**
- * The views of leaderboards that connections of this process watch. It listens to the announcements of a tenant only while somebody watches one of the
+ * The views of leaderboards and users that connections of this process watch. It listens to the announcements of a tenant only while somebody watches one of the
  * tenant's leaderboards. Announcements may be lost, so every view is also read again after limits.liveRefreshMs.
  */
 export class Views {
   private readonly options: ViewsOptions;
   private readonly tenants = new Map<number, TenantViews>();
+  /** Identifies this process to the workers. */
+  private readonly id = randomUUID();
   private readonly reads = pLimit(limits.liveReads);
 
   constructor(options: ViewsOptions) {
@@ -89,12 +108,16 @@ export class Views {
     });
     options.listener.onReconnect(() => {
       this.touchAll();
+      for (const [tenant, views] of this.tenants) {
+        for (const view of views.users.values()) view.interrupt();
+        this.renew(tenant, views);
+      }
     });
   }
 
   get count(): number {
     let count = 0;
-    for (const { all } of this.tenants.values()) count += all.size;
+    for (const { all, users } of this.tenants.values()) count += all.size + users.size;
     return count;
   }
 
@@ -118,6 +141,18 @@ export class Views {
     return this.tenants.get(tenant)?.all.get(id) === view ? view : this.open(tenant, key, query);
   }
 
+  /** The stream of a user. Throws a 404 for an unknown user. */
+  async openUser(tenant: number, user: string): Promise<UserView> {
+    await readProfile(this.options.stores.engine, tenant, user);
+    const views = this.tenants.get(tenant) ?? this.follow(tenant);
+    const view = views.users.get(user) ?? new UserView();
+    views.users.set(user, view);
+    view.idleSince = performance.now();
+    await views.following;
+    if (view.isPending) this.renew(tenant, views);
+    return view;
+  }
+
   /** Something of a tenant may have changed that its ledger does not have. */
   touchTenant(tenant: number): void {
     for (const view of this.tenants.get(tenant)?.all.values() ?? []) view.touch(undefined);
@@ -136,11 +171,11 @@ export class Views {
         if (view.watchers.size > 0) view.touchAfter(limits.liveRefreshMs);
         else if (now - view.idleSince > limits.liveLingerMs) this.drop(views, id, view);
       }
-      if (views.all.size === 0) this.unfollow(tenant);
-      else if (now - views.renewedAt >= limits.liveRenewMs) {
-        views.renewedAt = now;
-        this.options.watch(tenant);
+      for (const [user, view] of views.users) {
+        if (view.watchers.size === 0 && now - view.idleSince > limits.liveUserLingerMs) views.users.delete(user);
       }
+      if (views.all.size + views.users.size === 0) this.unfollow(tenant);
+      else if (now - views.renewedAt >= limits.liveRenewMs) this.renew(tenant, views);
     }
   }
 
@@ -150,10 +185,9 @@ export class Views {
   }
 
   private follow(tenant: number): TenantViews {
-    const { listener, watch } = this.options;
-    const following = listener.follow('live', tenant).then(
+    const following = this.options.listener.follow('live', tenant).then(
       () => {
-        watch(tenant);
+        this.renew(tenant, views);
       },
       (error: unknown) => {
         if (this.tenants.get(tenant) === views) this.tenants.delete(tenant);
@@ -163,6 +197,12 @@ export class Views {
     const views = new TenantViews(following);
     this.tenants.set(tenant, views);
     return views;
+  }
+
+  private renew(tenant: number, views: TenantViews): void {
+    views.renewedAt = performance.now();
+    const isAsking = [...views.users.values()].some(({ isPending }) => isPending);
+    this.options.watch(tenant, interestMessage({ from: this.id, users: [...views.users.keys()], isAsking }));
   }
 
   private drop(views: TenantViews, id: string, view: BoardView): void {
@@ -185,13 +225,41 @@ export class Views {
   }
 
   private announced(tenant: number, announcement: Announcement): void {
-    for (const view of this.tenants.get(tenant)?.affected(announcement) ?? []) view.touch(announcement.upTo);
+    const views = this.tenants.get(tenant);
+    if (!views) return;
+    for (const view of views.affected(announcement)) view.touch(announcement.upTo);
+    views.usersDone = views.usersDone
+      .then(() => this.tellUsers(tenant, views, announcement))
+      .catch((error: unknown) => {
+        // Whatever was missed: the workers are asked again.
+        for (const view of views.users.values()) view.interrupt();
+        this.isTemporary(error, tenant);
+      });
+  }
+
+  private async tellUsers(tenant: number, { users }: TenantViews, { entries, joined, to }: Announcement): Promise<void> {
+    for (const { id, facts } of entries) await this.tellUser(tenant, users, { id, facts });
+    const begun = [...users].filter(([user, { isPending }]) => joined.includes(user) || (to === this.id && isPending)).map(([, view]) => view);
+    if (begun.length === 0) return;
+    for (const view of begun) view.interrupt();
+    const { ledgerId } = await this.options.stores.clock.ledgerId(tenant);
+    for (const view of begun) view.reset(ledgerId);
+  }
+
+  private async tellUser(tenant: number, users: ReadonlyMap<string, UserView>, { id, facts }: WatchedEntry): Promise<void> {
+    const entry = unpackFacts(facts) as EventEntry | UserEntry;
+    const view = users.get(entry.user);
+    if (!view) return;
+    const { engine } = this.options.stores;
+    const config = await engine.config(tenant);
+    const json = userChangeJson(isKnown(config, entry) ? config : await engine.refreshConfig(tenant), entry);
+    if (json !== undefined) view.add(id, json);
   }
 
   /** A leaderboard that has been deactivated is a 404, one with another breakdown a 422. */
   private isTemporary(error: unknown, tenant: number): boolean {
     if (error instanceof LaurelError) return error.code === 'not_ready';
-    this.options.log.warn({ err: error, tenant }, 'reading a leaderboard for live streams failed, will retry');
+    this.options.log.warn({ err: error, tenant }, 'update of live streams failed, will retry');
     return true;
   }
 }

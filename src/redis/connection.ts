@@ -216,18 +216,18 @@ export type ChannelName = keyof typeof channelNames;
 export class Listener {
   private readonly subscriber: Redis;
   private readonly prefix: string;
-  private readonly receivers = new Map<ChannelName, (of: string) => void>();
+  private readonly receivers = new Map<ChannelName, (of: string, message: string) => void>();
 
   constructor(subscriber: Redis, prefix: string) {
     this.subscriber = subscriber;
     this.prefix = prefix;
-    subscriber.on('pmessage', (pattern: string, channel: string) => {
-      this.dispatch(pattern, channel);
+    subscriber.on('pmessage', (pattern: string, channel: string, message: string) => {
+      for (const [name, receive] of this.receivers) if (pattern === this.pattern(name)) receive(this.ownerOf(channel), message);
     });
   }
 
-  /** Calls `receive` with a tenant's no, or `account`. One subscriber for each channel. */
-  async on(name: ChannelName, receive: (of: string) => void, missed: () => void): Promise<void> {
+  /** Calls `receive` with a tenant's no, or `account`, and the message. One subscriber for each channel. */
+  async on(name: ChannelName, receive: (of: string, message: string) => void, missed: () => void): Promise<void> {
     this.receivers.set(name, receive);
     this.subscriber.on('ready', missed);
     await this.subscriber.psubscribe(this.pattern(name));
@@ -262,12 +262,6 @@ export class Listener {
   /** The prefix contains no special character of a pattern (app/settings.ts). */
   private pattern(name: ChannelName): string {
     return `{${this.prefix}:*}:${channelNames[name]}`;
-  }
-
-  private dispatch(pattern: string, channel: string): void {
-    for (const [name, receive] of this.receivers) {
-      if (pattern === this.pattern(name)) receive(this.ownerOf(channel));
-    }
   }
 }
 

@@ -9,7 +9,7 @@ import {
   awardId,
 } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
-import { utcDate } from '../shared/calendar.js';
+import { dayToDate, firstDayOf, utcDate, weekShiftOf } from '../shared/calendar.js';
 import { JsonText } from '../shared/json.js';
 import { dateShape } from '../shared/shapes.js';
 import { type UserAchievementResponse, completedResponse, userAchievementShape } from './achievements.js';
@@ -117,17 +117,43 @@ export interface EventFrame {
   readonly idempotencyKey: string | undefined;
 }
 
-/** The contract's `EventResponse` of a counted event, put together from what is prepared. */
-export function eventJson(config: ActiveConfig, frame: EventFrame, entry: EventEntry): JsonText {
-  const prepared = PreparedJson.of(config);
-  const { achieved = [], at, points, boards } = entry;
+/** What an entry changed, as the contents of a list of achievements and of objects of points systems and leaderboards. */
+function blocksJson(prepared: PreparedJson, { id, achieved = [], at, points, boards }: Entry) {
   const completed = achieved.map((no) => `${prepared.openAchievement.get(no)},"achievedAt":"${instant(at)}"}`).join();
-  const systems = points.map((fact) => systemJson(prepared, entry.id, fact)).join();
+  const systems = points.map((fact) => systemJson(prepared, id, fact)).join();
   let places = '';
   if (boards.length > 0) {
     const today = utcDate(at);
     for (const fact of changedPlaces(boards)) places += (places === '' ? '' : ',') + boardJson(prepared, fact, today);
   }
+  return { completed, systems, places };
+}
+
+/**
+ * What an entry changed for its user, for live streams: the blocks of the response to an event, and the periods of the displayed streak. Undefined if it
+ * is nothing that users see.
+ */
+export function userChangeJson(config: ActiveConfig, entry: Entry): string | undefined {
+  const { completed, systems, places } = blocksJson(PreparedJson.of(config), entry);
+  const weekShift = weekShiftOf(config.document.settings);
+  const streak = (entry.periods ?? [])
+    .filter(({ isShown }) => isShown)
+    .map(({ frequency, period, length, how }) => ({ date: dayToDate(firstDayOf(frequency, period, weekShift)), frequency, length, how }));
+  const event =
+    entry.kind === 'event'
+      ? { id: entry.id, metricKey: mustGet(config.metricByNo, entry.metric, 'metric').key, value: entry.value, total: entry.total }
+      : null;
+  if (!event && completed + systems + places === '' && streak.length === 0) return undefined;
+  return (
+    `{"at":"${instant(entry.at)}","event":${JSON.stringify(event)},"achievements":[${completed}],"points":{${systems}},` +
+    `"leaderboards":{${places}},"streak":${JSON.stringify(streak)}}`
+  );
+}
+
+/** The contract's `EventResponse` of a counted event, put together from what is prepared. */
+export function eventJson(config: ActiveConfig, frame: EventFrame, entry: EventEntry): JsonText {
+  const prepared = PreparedJson.of(config);
+  const { completed, systems, places } = blocksJson(prepared, entry);
   const streak = prepared.eventStreak(entry.streak);
   return framed(
     frame,

@@ -90,6 +90,9 @@ export const limits = {
   liveWatchMs: 15_000,
   /** How long a view that no connection watches is kept: a client that reconnects finds it. */
   liveLingerMs: 10_000,
+  liveUserLingerMs: 60_000,
+  /** Messages of a user that a process keeps for clients that reconnect. */
+  liveUserMessages: 100,
   /** Leaderboards that a process reads at once for live streams. */
   liveReads: 32,
   /** The time between two messages of a connection, comments included: proxies close a silent connection after a minute. */

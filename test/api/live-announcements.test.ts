@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Announcement, messageAbout, parseAnnouncement } from '../../src/live/announcement.js';
 import type { LedgerEntry } from '../../src/ledger/entry.js';
+import type { StreamEntry } from '../../src/ledger/stream-entries.js';
 import { channelNames } from '../../src/redis/contract.js';
 import { limits } from '../../src/shared/limits.js';
 import { bodyOf, configText, track, until } from '../support/answers.js';
@@ -104,21 +105,29 @@ describe('The write-behind announces to live streams', () => {
 });
 
 describe('A message for live streams', () => {
-  const entry = (user: string): { id: string; entry: LedgerEntry } => ({
-    id: `${user}-0`,
+  const nobody = (): boolean => false;
+  const entry = (user: string): StreamEntry => ({
+    ...{ id: `${user}-0`, fields: [Buffer.from('e'), Buffer.from(user)], problem: '' },
     entry: { kind: 'settle', id: '', user, at: 0, day: 0, rev: 1, points: [], state: [], boards: [{ no: 1, run: 0, threshold: 0 }] },
   });
 
   it('says that anything may have changed when it would name too many users', () => {
     const some = Array.from({ length: limits.maxAnnouncedUsers }, (_, i) => entry(String(i)));
-    expect(parseAnnouncement(messageAbout(some)).changes?.boards[0]?.users).to.have.length(limits.maxAnnouncedUsers);
-    expect(parseAnnouncement(messageAbout([...some, entry('one more')]))).to.deep.equal({ upTo: 'one more-0', changes: undefined });
+    expect(parseAnnouncement(messageAbout(some, nobody)).changes?.boards[0]?.users).to.have.length(limits.maxAnnouncedUsers);
+    const { upTo, changes } = parseAnnouncement(messageAbout([...some, entry('one more')], nobody));
+    expect([upTo, changes]).to.deep.equal(['one more-0', undefined]);
   });
 
   it('says so for an entry that can’t be parsed or is damaged, and for a message of another version', () => {
     const damaged = { kind: 'settle', user: 'ana' } as unknown as LedgerEntry;
-    expect(parseAnnouncement(messageAbout([{ id: '1-0', entry: undefined }])).changes).to.equal(undefined);
-    expect(parseAnnouncement(messageAbout([{ id: '1-0', entry: damaged }])).changes).to.equal(undefined);
+    for (const bad of [undefined, damaged]) {
+      expect(parseAnnouncement(messageAbout([{ ...entry('ana'), entry: bad }], nobody)).changes).to.equal(undefined);
+    }
     for (const text of ['', 'x', '[]', '{"upTo":1}']) expect(parseAnnouncement(text).changes).to.equal(undefined);
+  });
+
+  it('has the entries of users who are watched, and of no others', () => {
+    const { entries } = parseAnnouncement(messageAbout([entry('ana'), entry('ben')], (user) => user === 'ana'));
+    expect(entries).to.deep.equal([{ id: 'ana-0', facts: Buffer.from('ana') }]);
   });
 });

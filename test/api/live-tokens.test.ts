@@ -53,7 +53,7 @@ describe('A live token', () => {
   });
 
   const refused: readonly (readonly [what: string, body: object, status: number])[] = [
-    ['no leaderboards', {}, 422],
+    ['nothing', {}, 422],
     ['an empty list', { leaderboards: [] }, 422],
     ['more leaderboards than 20', { leaderboards: Array.from({ length: 21 }, () => 'open') }, 422],
     ['a leaderboard that does not exist', { leaderboards: ['open', 'nothing'] }, 404],
@@ -67,6 +67,13 @@ describe('A live token', () => {
       expect((await create(body)).status).to.equal(status);
     });
   }
+
+  it('is created for its own user alone with an application key', async () => {
+    const key = await keyOf('ana');
+    expect((await create({ userId: 'ana' }, key)).status).to.equal(201);
+    expect((await create({ userId: 'ben' }, key)).status).to.equal(403);
+    expect((await create({ userId: 'ben' })).status).to.equal(201);
+  });
 
   it('is created only with a key that may read', async () => {
     expect((await create({ leaderboards: ['open'] }, await keyOf('ana', { permissions: ['events'] }))).status).to.equal(403);

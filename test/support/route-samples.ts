@@ -24,7 +24,7 @@ const samples: Readonly<Record<string, (user: string) => Sample>> = {
   'get /streaks': (id) => ({ query: `?userIds=${id}` }),
   'get /users/{id}/metrics/{key}/event-summary': () => ({ query: summary }),
   'get /users/{id}/points/{key}/event-summary': () => ({ query: summary }),
-  'post /live-tokens': () => ({ body: { leaderboards: ['k'] } }),
+  'post /live-tokens': (id) => ({ body: { leaderboards: ['k'], userId: id } }),
   'get /leaderboards/{key}': (id) => ({ query: `?userId=${id}` }),
 };
 

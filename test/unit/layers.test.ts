@@ -31,7 +31,7 @@ const layers: readonly (readonly [part: string, mayImport: string])[] = [
   ['observe', 'live messages deliveries restore engine ledger access config redis postgres logging'],
 
   // Streams of what changes.
-  ['live', 'engine responses ledger access redis'],
+  ['live', 'engine responses plan ledger access redis'],
 
   // What works beside the requests.
   ['jobs', 'messages webhooks deliveries engine responses plan history ledger access config redis postgres logging'],
