@@ -27,6 +27,9 @@ export interface WatchedEntry {
   readonly facts: Buffer;
 }
 
+/** The id of an announcement that is about no entries: a Redis was restored, or a worker had not announced the tenant before. */
+export const noEntry = '0-0';
+
 /** What entries of a ledger have changed, as far as live streams show it. */
 export interface Announcement {
   /** The id of the newest of the entries. */
@@ -128,19 +131,19 @@ function changesOf(entries: readonly Pick<StreamEntry, 'entry'>[]): Pick<Message
 
 const text = (message: Message): string => JSON.stringify(message);
 
-/** The message that anything may have changed on leaderboards. */
-export const everythingMessage = (upTo: string): string => text({ upTo });
+/** The message that anything may have changed, and that entries of users may have been missed. */
+export const everythingMessage: string = text({ upTo: noEntry });
 
 /** The message to a process, about users whose entries are announced from now on. */
 export const joinedMessage = (joined: readonly string[], to: string): string =>
-  text({ upTo: '0-0', users: [], joined: [...joined], to });
+  text({ upTo: noEntry, users: [], joined: [...joined], to });
 
 /** The message about entries, the oldest first, with those of the users who are watched. */
 export function messageAbout(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string {
   const watched = entries.flatMap(({ id, entry, fields: [, facts] }): [string, string][] =>
     facts && entry && 'user' in entry && isWatched(entry.user) ? [[id, facts.toString('base64')]] : [],
   );
-  return text({ upTo: entries.at(-1)?.id ?? '0-0', ...changesOf(entries), entries: watched });
+  return text({ upTo: entries.at(-1)?.id ?? noEntry, ...changesOf(entries), entries: watched });
 }
 
 export const interestMessage = (interest: Interest): string => JSON.stringify(interest);
@@ -156,7 +159,7 @@ function parsed<T>(schema: z.ZodType<T>, message: string): T | undefined {
 /** The announcement in a message. One that can't be read, from another version, says that anything may have changed. */
 export function parseAnnouncement(message: string): Announcement {
   const data = parsed(messageSchema, message);
-  if (!data) return { upTo: '0-0', changes: undefined, entries: [], joined: [], to: undefined };
+  if (!data) return { upTo: noEntry, changes: undefined, entries: [], joined: [], to: undefined };
   const { upTo, users, boards, profiles, entries, joined, to } = data;
   const named = (indexes: readonly number[]): string[] => indexes.map((index) => users?.[index] ?? '');
   const changes = users && {

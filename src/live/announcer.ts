@@ -50,7 +50,7 @@ export class Announcer {
 
   /** Announces that anything may have changed. */
   announceAll(tenant: number): void {
-    this.publish(tenant, everythingMessage('0-0'));
+    this.publish(tenant, everythingMessage);
   }
 
   private watchedTenant(tenant: number, now: number): WatchedTenant | undefined {

@@ -10,7 +10,7 @@ import { type EventEntry, type UserEntry, unpackFacts } from '../ledger/entry.js
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userChangeJson } from '../responses/events.js';
 import { readProfile } from '../engine/users.js';
-import { type Announcement, interestMessage, parseAnnouncement, type WatchedEntry } from './announcement.js';
+import { type Announcement, interestMessage, noEntry, parseAnnouncement, type WatchedEntry } from './announcement.js';
 import { stateOf } from './board-changes.js';
 import { BoardView } from './board-view.js';
 import { UserView } from './user-view.js';
@@ -91,8 +91,8 @@ function isKnown({ document }: ActiveConfig, entry: EventEntry | UserEntry): boo
 }
 
 /**
- * The views of leaderboards and users that connections of this process watch. It listens to the announcements of a tenant only while somebody watches one of the
- * tenant's leaderboards. Announcements may be lost, so every view is also read again after limits.liveRefreshMs.
+ * The views of leaderboards and users that connections of this process watch. It listens to the announcements of a tenant only while a connection
+ * watches something of the tenant. Announcements may be lost, so leaderboards are also read again after limits.liveRefreshMs.
  */
 export class Views {
   private readonly options: ViewsOptions;
@@ -108,10 +108,7 @@ export class Views {
     });
     options.listener.onReconnect(() => {
       this.touchAll();
-      for (const [tenant, views] of this.tenants) {
-        for (const view of views.users.values()) view.interrupt();
-        this.renew(tenant, views);
-      }
+      for (const [tenant, views] of this.tenants) this.interrupt(tenant, views);
     });
   }
 
@@ -199,6 +196,14 @@ export class Views {
     return views;
   }
 
+  /** Entries of users may have been missed: the workers are asked to begin anew. */
+  private interrupt(tenant: number, views: TenantViews): void {
+    if (views.users.size === 0) return;
+    for (const view of views.users.values()) view.interrupt();
+    this.renew(tenant, views);
+  }
+
+  /** Tells the workers what this process watches of a tenant. */
   private renew(tenant: number, views: TenantViews): void {
     views.renewedAt = performance.now();
     const isAsking = [...views.users.values()].some(({ isPending }) => isPending);
@@ -228,6 +233,7 @@ export class Views {
     const views = this.tenants.get(tenant);
     if (!views) return;
     for (const view of views.affected(announcement)) view.touch(announcement.upTo);
+    if (announcement.upTo === noEntry && !announcement.changes) this.interrupt(tenant, views);
     views.usersDone = views.usersDone
       .then(() => this.tellUsers(tenant, views, announcement))
       .catch((error: unknown) => {
