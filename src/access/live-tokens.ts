@@ -39,7 +39,8 @@ const invalid = 'This live token is not valid, or has expired: get another one w
 
 /**
  * Tokens for browsers, whose EventSource can send no header: JSON Web Tokens that allow their bearer to watch some leaderboards, or a user, of one
- * tenant, for an hour at most. A token acts for the key that it was made with, so it ends when that key is revoked, its user is deleted, or its tenant is archived.
+ * tenant, for an hour at most. A token acts for the key that it was made with, so it ends when that key is revoked, its user is deleted, or its
+ * tenant is archived.
  */
 export class LiveTokens {
   private readonly account: Account;

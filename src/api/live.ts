@@ -77,7 +77,8 @@ export const liveRoutes: readonly Route[] = [
     summary: 'Create a token with which a browser can watch leaderboards and a user',
     description:
       'EventSource sends no headers, and a page must hold no admin key: the page sends the token as the parameter `token` of a live ' +
-      'stream. A token may watch only what it names, at least one leaderboard or a user, acts for the key that it was created with, and ends with that key.',
+      'stream. A token may watch only what it names, at least one leaderboard or a user, acts for the key that it was created with, and ' +
+      'ends with that key.',
     access: ({ body }) => (body.userId === undefined ? [] : [body.userId]),
     live: 'token',
     // It changes nothing: a token allows less than the key that it is made with.

@@ -200,8 +200,8 @@ export interface Ranking {
 }
 
 /**
- * Reads a page of a leaderboard's rankings: one call, but for a run that may be over. Throws a 404 for an unknown key, a 422 for a run or a group that it
- * does not have.
+ * Reads a page of a leaderboard's rankings: one call, but for a run that may be over. Throws a 404 for an unknown key, a 422 for a run or a group
+ * that it does not have.
  */
 export async function readRanking(stores: Stores, tenant: number, key: string, query: RankingsQuery): Promise<Ranking> {
   const config = await stores.engine.config(tenant);

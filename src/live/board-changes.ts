@@ -47,8 +47,8 @@ export function firstMessages(state: BoardState): Buffer {
 }
 
 /**
- * The messages from one state to the next, the shorter of `change` and `snapshot`; undefined if the states are equal. When the run is over, `finished`
- * comes before the snapshot of the next run, or after the last change if there is none.
+ * The messages from one state to the next, the shorter of `change` and `snapshot`; undefined if the states are equal. When the run is over,
+ * `finished` comes before the snapshot of the next run, or after the last change if there is none.
  */
 export function messagesBetween(before: BoardState, after: BoardState): Buffer | undefined {
   if (before.id === after.id) return undefined;

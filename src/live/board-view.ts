@@ -30,8 +30,8 @@ export interface BoardViewOptions {
 }
 
 /**
- * A page, or a list of users, of a leaderboard that connections of this process watch. However many they are, it is read once for each change, at most
- * once in limits.liveIntervalMs, and its messages are encoded once.
+ * A page, or a list of users, of a leaderboard that connections of this process watch. However many they are, it is read once for each change, at
+ * most once in limits.liveIntervalMs, and its messages are encoded once.
  */
 export class BoardView implements View {
   readonly options: BoardViewOptions;
@@ -116,8 +116,13 @@ export class BoardView implements View {
 
   private failed(error: unknown): void {
     this.readAt = performance.now() + limits.liveFailureMs;
-    if (this.options.onFailure(error)) this.touch(undefined);
-    else for (const watcher of [...this.watchers]) watcher.end();
+    if (this.options.onFailure(error)) {
+      this.touch(undefined);
+      return;
+    }
+    // The next connection learns why.
+    this.state = this.first = undefined;
+    for (const watcher of [...this.watchers]) watcher.end();
   }
 
   private async refresh(): Promise<void> {

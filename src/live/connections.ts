@@ -148,8 +148,8 @@ export class Connections {
   }
 
   /**
-   * Streams a view to a response whose headers are sent, until either side ends it. `lastId` is the last message that the client has received, unless it
-   * sends the header Last-Event-ID.
+   * Streams a view to a response whose headers are sent, until either side ends it. `lastId` is the last message that the client has received,
+   * unless it sends the header Last-Event-ID.
    */
   start(slot: Slot, response: ServerResponse, { view, lastId }: Watched): void {
     const { req: request } = response;

@@ -6,8 +6,8 @@ import { message } from './event-stream.js';
 const entryId = /^\d{1,16}-\d{1,10}$/;
 
 /**
- * The stream of a user: a message for each ledger entry that changed something for the user, with the id of the entry. It keeps the newest messages for
- * clients that come back. One that may have missed others gets `reset`: it reads the user again.
+ * The stream of a user: a message for each ledger entry that changed something for the user, with the id of the entry. It keeps the newest messages
+ * for clients that come back. One that may have missed others gets `reset`: it reads the user again.
  */
 export class UserView implements View {
   readonly watchers = new Set<Watcher>();

@@ -130,8 +130,8 @@ function blocksJson(prepared: PreparedJson, { id, achieved = [], at, points, boa
 }
 
 /**
- * What an entry changed for its user, for live streams: the blocks of the response to an event, and the periods of the displayed streak. Undefined if it
- * is nothing that users see.
+ * What an entry changed for its user, for live streams: the blocks of the response to an event, and the periods of the displayed streak. Undefined
+ * if it is nothing that users see.
  */
 export function userChangeJson(config: ActiveConfig, entry: Entry): string | undefined {
   const { completed, systems, places } = blocksJson(PreparedJson.of(config), entry);
