@@ -78,8 +78,8 @@ class TenantViews {
 }
 
 /** What a view shows, as text: equal for equal views. */
-function keyOf(key: string, { offset, limit, run = null, userAttributes, userIds = null }: RankingsQuery): string {
-  return JSON.stringify([key, offset, limit, run, [...userAttributes].sort(), userIds && [...new Set(userIds)].sort()]);
+function keyOf(key: string, { offset, limit, run, userAttributes, userIds }: RankingsQuery): string {
+  return JSON.stringify([key, offset, limit, run ?? null, [...userAttributes].sort(), userIds ? [...new Set(userIds)].sort() : null]);
 }
 
 /** Whether a configuration has all objects of an entry: another process may have made it under a newer one. */

@@ -22,7 +22,8 @@ const lists = ['stages', 'before', 'edits', 'during', 'after', 'hops', 'userIds'
 
 /** A step with shorter lists, inside the stages of a lapse too. */
 async function shorter(step: Step, fails: Fails<Step>): Promise<Step> {
-  let kept = step as Step & Partial<Record<(typeof lists)[number], readonly unknown[]>>;
+  type Listed = Step & Partial<Record<(typeof lists)[number], readonly unknown[]>>;
+  let kept = step as Listed;
   for (const list of lists) {
     const whole = kept[list];
     if (whole && whole.length > 0) {
@@ -32,7 +33,7 @@ async function shorter(step: Step, fails: Fails<Step>): Promise<Step> {
   }
   for (const [index, stage] of (kept.do === 'lapse' ? kept.stages : []).entries()) {
     const own = await shorter({ do: 'configure', ...stage }, (candidate) => fails(withStage(kept, index, candidate)));
-    kept = withStage(kept, index, own);
+    kept = withStage(kept, index, own) as Listed;
   }
   return kept;
 }
