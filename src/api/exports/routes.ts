@@ -143,6 +143,7 @@ const auditLog: Exported<ListedAuditEntry, Entry> = {
 };
 
 const rankedShape = rankingShape
+  .omit({ rankInList: true })
   .extend({ attributes: z.array(attributeShape).meta({ description: 'The group. Empty for a leaderboard without breakdown.' }) })
   .meta({ id: 'ExportedRanking' });
 
