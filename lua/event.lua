@@ -14,6 +14,7 @@ local points = require('points')
 local settle = require('settle')
 local streaks = require('streaks')
 local transaction = require('transaction')
+local used_keys = require('used_keys')
 local users = require('users')
 local outcome, record = contract.outcome, contract.record
 
@@ -24,18 +25,6 @@ local function read_attributes(args, first, last)
     list[#list + 1] = { args[i], args[i + 1] }
   end
   return attributes, list
-end
-
--- What is stored of a used idempotency key: the event's id as bytes, and the moment, in milliseconds, from which on the key ages.
-local USED_KEY, ID_BYTES = contract.usedKeyMoment, contract.idBytes
-
--- The id, as bytes, of the event that used a key; nil for one that is older than the configuration keeps them.
-local function used_by(used, tx)
-  local life = tx.plan.keyLifeMs
-  if life and tx.now - struct.unpack(USED_KEY, used, ID_BYTES + 1) >= life then
-    return nil
-  end
-  return used:sub(1, ID_BYTES)
 end
 
 -- A metric as far as a replay needs it: one that an event names which the configuration refuses may be archived, and not in the plan.
@@ -88,8 +77,8 @@ local function count_event(call, args, base, last)
   local no, value = args[base + position.metric], tonumber(args[base + position.value])
   local metric = value and call.plan.metrics[no] or only_total(no)
   local user, idempotency_key, id = args[base + position.user], args[base + position.idempotencyKey], args[base + position.eventId]
-  local used_keys = part.idempotency .. metric.key .. ':' .. user
-  local used = idempotency_key ~= '' and redis.call('HGET', used_keys, idempotency_key)
+  local keys_hash = used_keys.hash(part, metric.key, user)
+  local used = used_keys.find(keys_hash, idempotency_key)
   local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
   local tx, refusal = transaction.fetch(call, user, metric.records, patch)
   if refusal then
@@ -98,7 +87,7 @@ local function count_event(call, args, base, last)
   tx.id_bytes = args[base + position.idBytes]
   local _
   _, refusal = settle.run(tx, id)
-  local first_id = used and used_by(used, tx)
+  local first_id = used and used_keys.id(tx, used)
   -- A replay stores nothing: it needs no room in the ledger.
   if first_id and (not refusal or refusal[1] == outcome.ledgerFull) then
     return replay(tx, metric, first_id)
@@ -127,9 +116,7 @@ local function count_event(call, args, base, last)
   -- Nothing refuses any more.
   leaderboards.enter_totals(tx, metric.boards, before, total)
   leaderboards.enter_gains(tx, metric.boards, event.value, tx)
-  if idempotency_key ~= '' then
-    redis.call('HSET', used_keys, idempotency_key, tx.id_bytes .. struct.pack(USED_KEY, tx.now))
-  end
+  used_keys.note(tx, keys_hash, idempotency_key)
   -- Fields that are set later stand here too, so that Lua allocates room for them at once.
   local entry = {
     kind = 'event',

@@ -275,9 +275,9 @@ alter table events alter column attributes set statistics 0;
 create table idempotency_keys (
   tenant integer not null,
   user_id text not null,
-  metric integer not null,
+  metric integer not null, -- or the points system of an adjustment
   key text not null,
-  event_id uuid not null,
+  event_id uuid not null, -- or the adjustment's id
   at timestamptz not null,
   primary key (tenant, user_id, metric, key)
 );
@@ -306,7 +306,7 @@ create table awards (
   event_id uuid not null, -- the id of the ledger entry that it came with: the event's, where an event led to it
   user_id text not null,
   system integer not null,
-  trigger integer not null,
+  trigger integer not null, -- 0 for an adjustment by an operator
   awarded bigint not null, -- points, boosts included
   total bigint not null, -- the user's total after the award
   boosts integer[] not null, -- a boost has a number for each of its terms (src/config/change/boost-terms.ts)
@@ -317,6 +317,16 @@ create table awards (
   ordinal integer not null default 0,
   primary key (tenant, user_id, system, at, id)
 ) partition by range (at);
+
+-- Why an operator added or took points, and with which admin key; the award of it has the trigger 0, and this id as `event_id`.
+create table points_adjustments (
+  tenant integer not null,
+  user_id text not null,
+  id uuid not null,
+  reason text not null,
+  key_id uuid not null,
+  primary key (tenant, user_id, id)
+);
 
 -- The users' points and levels, for backfills, summaries of all users, counts of levels and points.changed.
 create table user_points (
@@ -588,7 +598,8 @@ create table analytics_days (
   tenant integer not null,
   -- created: new users; active: users with an event on the day; active30: see `count`.
   kind text not null check (kind in ('events', 'awards', 'achievements', 'created', 'active', 'active30')),
-  object integer not null, -- the number of a metric (events), trigger (awards) or achievement; 0 for users
+  -- The number of a metric (events), trigger (awards) or achievement; of a points system for adjustments by operators (awards); 0 for users.
+  object integer not null,
   day date not null,
   -- For active30, by how many the users with an event in the 30 days up to this one are more than those of the day before: a sum over all days
   -- up to one is the count of that day.

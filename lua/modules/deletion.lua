@@ -71,6 +71,7 @@ command.of_user('deleteUser', { writes = true }, function(tx, args, position)
     devices.release(part, user, (records[record.profile] or {})[contract.field.deviceTokens])
     redis.call('ZREM', part.due, user)
     unlink_each(part.idempotency, args[position.metrics], user)
+    unlink_each(part.idempotency, args[position.systems], user)
     unlink_each(part.awards, args[position.systems], user)
     redis.call('UNLINK', tx.key)
   end

@@ -82,6 +82,18 @@ local function state_of(tx, system)
   return state
 end
 
+-- Adds what is awarded, unless it is nothing. `when` is that of `award`.
+local function add(state, trigger_no, awarded, applied, when)
+  if awarded == 0 then
+    return
+  end
+  local tx, list = state.tx, state.awards
+  state.total = state.total + awarded
+  -- Layout `awardFact`.
+  list[#list + 1] = { trigger_no, tx.ordinal, awarded, state.total, applied, when.now, when.day }
+  tx.ordinal = tx.ordinal + 1
+end
+
 -- Awards `times` times what a trigger gives. `when` has its moment `now` and local day `day`: the transaction, or an occurrence of
 -- settle.lua. Returns what was really added.
 local function award(state, trigger, times, when)
@@ -97,13 +109,7 @@ local function award(state, trigger, times, when)
     end
   end
   local awarded = within(state.total, system.cap, earned)
-  if awarded ~= 0 then
-    state.total = state.total + awarded
-    local list = state.awards
-    -- Layout `awardFact`.
-    list[#list + 1] = { trigger.no, tx.ordinal, awarded, state.total, applied or {}, when.now, day }
-    tx.ordinal = tx.ordinal + 1
-  end
+  add(state, trigger.no, awarded, applied or {}, when)
   return awarded
 end
 
@@ -161,6 +167,29 @@ function points.earn(tx, systems, event)
       end
     end
   end
+  return true
+end
+
+-- The award of an adjustment has no trigger.
+local NO_TRIGGER = 0
+
+-- The system with a number, which is in the plan.
+local function system_of(plan, no)
+  for _, system in ipairs(plan.systems) do
+    if system.no == no then
+      return system
+    end
+  end
+end
+
+-- Adds points by an operator, or takes them: no boost applies. Refuses when cap or floor leave nothing of it (nothingToAdjust).
+function points.adjust(tx, no, amount)
+  local state = state_of(tx, system_of(tx.plan, no))
+  local awarded = within(state.total, state.system.cap, amount)
+  if awarded == 0 then
+    return nil, { outcome.nothingToAdjust }
+  end
+  add(state, NO_TRIGGER, awarded, {}, tx)
   return true
 end
 

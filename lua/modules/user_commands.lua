@@ -1,5 +1,5 @@
--- Commands about one user that are no events: identify, complete an achievement, preferences, device tokens, freezes, pauses, restore or
--- reset a streak.
+-- Commands about one user that are no events: identify, complete an achievement, adjust points, preferences, device tokens, freezes, pauses,
+-- restore or reset a streak.
 local contract = require('contract')
 local achievements = require('achievements')
 local command = require('command')
@@ -8,6 +8,8 @@ local points = require('points')
 local settle = require('settle')
 local streak_rules = require('streak_rules')
 local streaks = require('streaks')
+local transaction = require('transaction')
+local used_keys = require('used_keys')
 local users = require('users')
 local field, outcome = contract.field, contract.outcome
 
@@ -63,6 +65,34 @@ command.of_user('completeAchievement', UPSERT, function(tx, args, position)
     return refusal
   end
   return { outcome.ok, settle.commit(tx, { kind = 'completion', id = args[position.entryId] }, streak_before) }
+end)
+
+-- Adds points to a user, or takes them.
+-- Arguments: user, system, amount, entryId, idempotencyKey, idBytes, reason, keyId. Replies: ok and the packed ledger entry; replay, the first
+-- adjustment's id as bytes, and the total; userUnknown, nothingToAdjust.
+command.of_user('adjustPoints', UPDATE, function(tx, args, position)
+  local no, key = args[position.system], args[position.idempotencyKey]
+  local keys_hash = used_keys.hash(tx.part, no, tx.user)
+  local used = used_keys.find(keys_hash, key)
+  local first_id = used and used_keys.id(tx, used)
+  if first_id then
+    local total = transaction.get(tx, contract.record.points .. no)[contract.points.total] or 0
+    return { outcome.replay, first_id, string.format('%.0f', total) }
+  end
+  local _, refusal = points.adjust(tx, tonumber(no), tonumber(args[position.amount]))
+  if refusal then
+    return refusal
+  end
+  tx.id_bytes = args[position.idBytes]
+  used_keys.note(tx, keys_hash, key)
+  local entry = {
+    kind = 'adjustment',
+    id = args[position.entryId],
+    key = key ~= '' and key or nil,
+    -- Layout `adjustment`.
+    adjustment = { tonumber(no), args[position.reason], args[position.keyId] },
+  }
+  return { outcome.ok, settle.commit(tx, entry, streaks.length(tx)) }
 end)
 
 -- Sets preferences of a user.

@@ -17,6 +17,7 @@ import { accessRoutes } from './admin/access.js';
 import { adminKeyRoutes, applicationKeyRoutes } from './admin/keys.js';
 import { leaderboardAdminRoutes } from './admin/leaderboards.js';
 import { messageRoutes } from './admin/messages.js';
+import { pointsAdminRoutes } from './admin/points.js';
 import { statusRoutes } from './admin/status.js';
 import { streakAdminRoutes } from './admin/streaks.js';
 import { environmentRoutes, tenantRoutes } from './admin/tenants.js';
@@ -57,6 +58,7 @@ export const applicationRoutes: readonly Route[] = [
 const ofTenants: readonly Route[] = [
   ...readyRoutes,
   ...streakAdminRoutes,
+  ...pointsAdminRoutes,
   // `/webhooks/totals` before `/webhooks/{id}`.
   ...deliveryRoutes,
   ...configurationRoutes,

@@ -2,7 +2,7 @@ import type { ConfigObject, PointsSystem } from '../config/schema/model.js';
 import type { DaySpan } from '../history/aggregates.js';
 import type { AnalyticsReader, Counted } from '../history/analytics.js';
 import type { AnalyticsKind, AnalyticsRow } from '../ledger/analytics-days.js';
-import type { ActiveConfig } from '../plan/active-config.js';
+import { type ActiveConfig, requireSystemById } from '../plan/active-config.js';
 import { rarityOf } from '../responses/achievements.js';
 import type {
   AnalyticsAchievementResponse,
@@ -64,8 +64,8 @@ interface OwnTrigger {
 }
 
 /** The lists of a response. An archived object is in them if it has counts in the span. */
-function listsOf(config: ActiveConfig, series: Series): Pick<AnalyticsDaysResponse, 'metrics' | 'triggers' | 'achievements'> {
-  const { metrics, achievements } = config.document;
+function listsOf(config: ActiveConfig, series: Series): Pick<AnalyticsDaysResponse, 'metrics' | 'triggers' | 'adjustments' | 'achievements'> {
+  const { metrics, pointsSystems, achievements } = config.document;
   const shown = (kind: AnalyticsKind, isArchived: boolean, no: number): boolean => !isArchived || series.has(kind, no);
   return {
     metrics: metrics
@@ -78,6 +78,9 @@ function listsOf(config: ActiveConfig, series: Series): Pick<AnalyticsDaysRespon
         awards: series.of('awards', trigger.no),
         points: series.of('awards', trigger.no, 'amount'),
       })),
+    adjustments: pointsSystems
+      .filter(({ no }) => series.has('awards', no))
+      .map((system) => ({ ...listed(system), awards: series.of('awards', system.no), points: series.of('awards', system.no, 'amount') })),
     achievements: achievements
       .filter(({ archived, no }) => shown('achievements', archived, no))
       .map((achievement) => ({ ...listed(achievement), completions: series.of('achievements', achievement.no) })),
@@ -90,10 +93,11 @@ const triggersOf = ({ document }: ActiveConfig): OwnTrigger[] =>
 /** What happened on each local day of a span. */
 export async function readAnalyticsDays(stores: AnalyticsStores, tenant: number, span: DaySpan): Promise<AnalyticsDaysResponse> {
   const config = await configOnceStored(stores, tenant);
-  const { metrics, achievements } = config.document;
+  const { metrics, pointsSystems, achievements } = config.document;
   const counted: Counted[] = [
     ...metrics.map(({ no }): Counted => ({ kind: 'events', object: no })),
     ...triggersOf(config).map(({ trigger }): Counted => ({ kind: 'awards', object: trigger.no })),
+    ...pointsSystems.map(({ no }): Counted => ({ kind: 'awards', object: no })),
     ...achievements.map(({ no }): Counted => ({ kind: 'achievements', object: no })),
     { kind: 'created', object: 0 },
     { kind: 'active', object: 0 },
@@ -163,11 +167,7 @@ export async function readAnalyticsStreaks(stores: AnalyticsStores, tenant: numb
 
 /** How many users have each level of a points system, and how many have none. Throws a 404 for an id that is unknown or archived. */
 export async function readAnalyticsLevels(stores: AnalyticsStores, tenant: number, systemId: string): Promise<AnalyticsLevelsResponse> {
-  const { system, users, levels } = await countUsersByLevel(stores, tenant, ({ systemById }) => {
-    const found = systemById.get(systemId);
-    if (!found || found.archived) throw new LaurelError('not_found', `There is no points system with the id ${systemId}.`);
-    return found;
-  });
+  const { system, users, levels } = await countUsersByLevel(stores, tenant, (config) => requireSystemById(config, systemId));
   const [lowest] = levels;
   const above = levels.reduce((sum, level) => sum + level.users, 0);
   const none = { id: null, key: null, name: null, points: null, users: users - above };

@@ -1,16 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { dayToDate, utcDate } from '../shared/calendar.js';
 import type { PointsLevel, PointsSystem } from '../config/schema/model.js';
 import type { AggregateReader } from '../history/aggregates.js';
+import { type UserEntry, unpackFacts } from '../ledger/entry.js';
+import { outcomes } from '../redis/contract.js';
+import { bytesOfUuid, storedKey, uuidOfBytes } from '../redis/encoding.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { mustGet, requireSystem, type ActiveConfig } from '../plan/active-config.js';
 import { levelsDefinition, levelsOf } from '../plan/points.js';
-import { boostResponse, boostsOf, boostStatusOn, levelResponse, sharedBoosts, triggerResponse } from '../responses/points.js';
+import { boostResponse, boostsOf, boostStatusOn, levelAt, levelResponse, sharedBoosts, triggerResponse } from '../responses/points.js';
 import type { BoostResponse, LevelCountResponse, LevelResponse, RangeResponse, SystemWithTriggersResponse } from '../responses/points.js';
 import { checkAttributeKeys } from './user-properties.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
 import type { Stores } from './leaderboards.js';
+import { refusal, type Result } from './refusals.js';
 import { readUser } from './users.js';
 
 /** What reads of Postgres' aggregates need. */
@@ -152,4 +157,55 @@ export async function summarisePoints(
   }));
   const withPoints = ranges.reduce((sum, range) => sum + range.users, 0);
   return [{ from: 0, to: 0, users: Math.max(matching - withPoints, 0) }, ...ranges];
+}
+
+/** Points that an operator adds to a user, or takes. */
+export interface Adjustment {
+  readonly user: string;
+  /** Negative takes points. */
+  readonly amount: number;
+  readonly reason: string;
+  readonly idempotencyKey: string | undefined;
+  /** The admin key with which it is asked for. */
+  readonly keyId: string;
+}
+
+/** What an adjustment did. */
+export interface Adjusted {
+  readonly id: string;
+  readonly userId: string;
+  /** What was really added; 0 for a replay. */
+  readonly awarded: number;
+  readonly total: number;
+  readonly level: PointsLevel | null;
+  readonly idempotentReplayed: boolean;
+}
+
+/** Adjusts a user's points in the system that `pick` takes from the configuration (docs/rules/points.md). */
+export async function adjustPoints(
+  engine: Engine,
+  tenant: number,
+  pick: (config: ActiveConfig) => PointsSystem,
+  { user, amount, reason, idempotencyKey, keyId }: Adjustment,
+): Promise<Result<Adjusted>> {
+  const entryId = randomUUID();
+  const own = { entryId, idBytes: bytesOfUuid(entryId), idempotencyKey: idempotencyKey === undefined ? '' : storedKey(idempotencyKey) };
+  const { outcome, values, config } = await engine.call(tenant, 'adjustPoints', (active) => ({
+    args: { user, system: pick(active).no, amount, reason, keyId, ...own },
+  }));
+  const adjusted = (id: string, total: number, awarded: number): Result<Adjusted> => {
+    const level = levelAt(pick(config), total);
+    return { ok: true, value: { id, userId: user, awarded, total, level, idempotentReplayed: outcome === outcomes.replay } };
+  };
+  switch (outcome) {
+    case outcomes.ok: {
+      const [fact] = (unpackFacts(values[0]) as UserEntry).points;
+      if (!fact) throw new Error('an adjustment without points');
+      return adjusted(entryId, fact.total, fact.total - fact.before);
+    }
+    case outcomes.replay:
+      return adjusted(uuidOfBytes(values[0] as Buffer), Number(text(values[1])), 0);
+    default:
+      return { ok: false, refusal: refusal(outcome) };
+  }
 }

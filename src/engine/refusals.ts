@@ -62,6 +62,8 @@ export function refusal(outcome: number, user?: string): Refusal {
       return new Refusal('The current streak is longer than the lost one: a restore would shorten it.');
     case outcomes.noStreak:
       return new Refusal('The user has no streak.', { severity: 'warning' });
+    case outcomes.nothingToAdjust:
+      return new Refusal('Nothing changed: the total is at 0, or at or above the cap of the points system.', { severity: 'warning' });
     default:
       throw new Error(`unexpected outcome ${outcome} of the function library`);
   }

@@ -1,6 +1,6 @@
 import type { Table, Then } from '../postgres/insert.js';
 import { addDecimals } from '../shared/decimal.js';
-import type { EventEntry, UserEntry } from './entry.js';
+import { type EventEntry, type UserEntry, noTrigger } from './entry.js';
 
 /**
  * What `analytics_days` counts (migrations/0001_schema.sql). `active` and `active30` come from `activeDays`, the others from the entries of a
@@ -11,7 +11,7 @@ export type AnalyticsKind = 'events' | 'awards' | 'achievements' | 'created' | '
 /** What a batch adds to a local day. */
 export interface AnalyticsRow {
   readonly kind: AnalyticsKind;
-  /** The `no` of a metric, trigger or achievement; 0 for users. */
+  /** The `no` of a metric, trigger or achievement; of a points system for adjustments by operators; 0 for users. */
   readonly object: number;
   /** The users' local date, in days since 1970-01-01. */
   readonly day: number;
@@ -40,8 +40,10 @@ export function collectAnalytics(rows: Map<string, AnalyticsRow>, entry: EventEn
   if (entry.rev === 1) add(rows, { kind: 'created', object: 0, day, amount: 0 });
   if (entry.kind === 'event') add(rows, { kind: 'events', object: entry.metric, day, amount: entry.value });
   for (const object of entry.achieved ?? []) add(rows, { kind: 'achievements', object, day, amount: 0 });
-  for (const { awards } of entry.points) {
-    for (const award of awards) add(rows, { kind: 'awards', object: award.trigger, day: award.day, amount: award.awarded });
+  for (const { no, awards } of entry.points) {
+    for (const { trigger, day: on, awarded } of awards) {
+      add(rows, { kind: 'awards', object: trigger === noTrigger ? no : trigger, day: on, amount: awarded });
+    }
   }
 }
 

@@ -3,6 +3,9 @@ import { userRecords } from '../redis/contract.js';
 import { type Unpacked, at, keyOfStored, unpackMessage } from '../redis/encoding.js';
 import { type Place, entryVersion, named } from '../redis/layout.js';
 
+/** The `trigger` of an award that an operator gave. */
+export const noTrigger = 0;
+
 /** The last four hex digits of an id count its awards. */
 const ordinalDigits = 4;
 
@@ -128,6 +131,7 @@ export interface StreakFact {
 export type ProfileFact = Readonly<Record<string, string>>;
 
 export interface AwardFact {
+  /** The `no` of the trigger; `noTrigger` of an adjustment. */
   readonly trigger: number;
   /** Counts the awards of one event from 0. */
   readonly ordinal: number;
@@ -168,6 +172,15 @@ export interface BoardFact {
   readonly threshold: number;
 }
 
+/** Points that an operator added or took. */
+export interface AdjustmentFact {
+  /** The `no` of the points system. */
+  readonly system: number;
+  readonly reason: string;
+  /** The admin key with which it was asked for. */
+  readonly keyId: string;
+}
+
 /** A counted event. */
 export interface EventEntry extends EntryBase {
   readonly kind: 'event';
@@ -185,11 +198,15 @@ export interface EventEntry extends EntryBase {
 
 /**
  * Another change of a user: created or changed by a call (`user`), settled by time (`settle`), an achievement completed by a call (`completion`), a
- * freeze, a pause, a restore or a reset (`streak`), entered into an object that became active (`activation`); or a user lost devices to another
- * one, whose entry follows and is committed in the same transaction (`handover`).
+ * freeze, a pause, a restore or a reset (`streak`), entered into an object that became active (`activation`), points added or taken by an operator
+ * (`adjustment`); or a user lost devices to another one, whose entry follows and is committed in the same transaction (`handover`).
  */
 export interface UserEntry extends EntryBase {
-  readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation' | 'handover';
+  readonly kind: 'user' | 'settle' | 'completion' | 'streak' | 'activation' | 'adjustment' | 'handover';
+  /** Of an adjustment. */
+  readonly adjustment?: AdjustmentFact;
+  /** The idempotency key of an adjustment. */
+  readonly key?: string;
 }
 
 /** The participant limits of leaderboards have changed. */
@@ -271,6 +288,7 @@ const unpackPlaces: readonly (readonly [Place<'entry'>, (packed: never) => unkno
   ['streak', streakFact],
   ['key', keyOfStored],
   ['segment', (list: List) => named('segment', list)],
+  ['adjustment', (list: List) => named('adjustment', list)],
 ];
 
 /** Unpacks the facts of an entry. Throws when it is not a ledger entry. */

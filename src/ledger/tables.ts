@@ -1,10 +1,10 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { AwardRow, HistoryRow, KeyRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
 import { searchTerms } from '../shared/search-terms.js';
-import type { EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
+import type { AdjustmentFact, EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
 
 /** The tables that the write-behind fills, column by column; the migrations describe them. */
 
@@ -53,14 +53,24 @@ export const awards: AppendedTable<AwardRow> = {
   ],
 };
 
-export const idempotencyKeys: Table<EventEntry> = {
+export const adjustments: AppendedTable<UserFact<AdjustmentFact>> = {
+  name: 'points_adjustments',
+  columns: [
+    userColumn,
+    { name: 'id', type: 'uuid', value: ({ entry }) => entry.id },
+    { name: 'reason', type: 'text', value: ({ fact }) => fact.reason },
+    { name: 'key_id', type: 'uuid', value: ({ fact }) => fact.keyId },
+  ],
+};
+
+export const idempotencyKeys: Table<KeyRow> = {
   name: 'idempotency_keys',
   columns: [
-    { name: 'user_id', type: 'text', value: ({ user }) => user },
-    { name: 'metric', type: 'integer', value: ({ metric }) => metric },
-    { name: 'key', type: 'text', value: ({ key }) => key ?? null },
-    { name: 'event_id', type: 'uuid', value: ({ id }) => id },
-    { name: 'at', type: 'moment', value: ({ at }) => at },
+    { name: 'user_id', type: 'text', value: ({ entry }) => entry.user },
+    { name: 'metric', type: 'integer', value: ({ object }) => object },
+    { name: 'key', type: 'text', value: ({ key }) => key },
+    { name: 'event_id', type: 'uuid', value: ({ entry }) => entry.id },
+    { name: 'at', type: 'moment', value: ({ entry }) => entry.at },
   ],
   // An expired key can be reused.
   conflict: { key: ['user_id', 'metric', 'key'], replaceWhen: 'idempotency_keys.at < excluded.at' },

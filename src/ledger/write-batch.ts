@@ -24,6 +24,7 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
   await pipelined([
     ...copiesOf(client, tenant, tables.events, batch.events),
     ...copiesOf(client, tenant, tables.awards, batch.awards),
+    ...copiesOf(client, tenant, tables.adjustments, batch.adjustments),
     ...copiesOf(client, tenant, tables.achievements, [...batch.achievements.values()]),
     ...insert(tables.users, batch.users),
     ...insert(tables.userMetrics, batch.metrics),

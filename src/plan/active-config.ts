@@ -122,6 +122,13 @@ export const requireMetric = (config: ActiveConfig, key: string): Metric => requ
 /** The points system that a path names. Throws a 404. */
 export const requireSystem = (config: ActiveConfig, key: string): PointsSystem => requireByKey(config.systems, key, 'points system');
 
+/** The points system with an id, unless it is archived. Throws a 404. */
+export function requireSystemById({ systemById }: ActiveConfig, id: string): PointsSystem {
+  const found = systemById.get(id);
+  if (!found || found.archived) throw new LaurelError('not_found', `There is no points system with the id ${id}.`);
+  return found;
+}
+
 /** The achievement that a path names; an inactive one is as good as absent. Throws a 404. */
 export const requireAchievement = (config: ActiveConfig, key: string): Achievement => requireByKey(config.achievements, key, 'achievement');
 

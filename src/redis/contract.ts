@@ -18,7 +18,10 @@ export const keyNames = {
   clock: 'clock',
   /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
-  /** Hash per metric and user: idempotency key → event id and when (redis/encoding.ts). Followed by the metric's no, a colon and the user's id. */
+  /**
+   * Hash per user and metric or points system: idempotency key → id of the event or adjustment, and when (redis/encoding.ts). Followed by the no of the
+   * metric or system, a colon and the user's id.
+   */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */
   awards: 'a:',
@@ -174,6 +177,8 @@ export const outcomes = {
   pauseTooEarly: 33,
   noFreeze: 34,
   noStreak: 36,
+  /** Cap or floor leave nothing of an adjustment of points. */
+  nothingToAdjust: 39,
   /** `track`: the configuration refuses the event, and its key has not been used. */
   refused: 35,
   /** The patch has a `signUpDate` after the user's local day. */
@@ -250,6 +255,11 @@ export const functions = {
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
   /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */
   completeAchievement: [...context, 'user', 'achievement', 'entryId', 'patchPairs'],
+  /**
+   * Adds points in a system (its `no`), or takes them. `idempotencyKey` and `idBytes` as those of `track`; `keyId` is that of the admin key
+   * with which it was asked for.
+   */
+  adjustPoints: [...context, 'user', 'system', 'amount', 'entryId', 'idempotencyKey', 'idBytes', 'reason', 'keyId'],
   /** Sets what a user prefers: `patchPairs` pairs of field and JSON. */
   setPreferences: [...context, 'user', 'entryId', 'patchPairs'],
   removeDeviceToken: [...context, 'user', 'entryId', 'token'],

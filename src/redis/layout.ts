@@ -101,6 +101,7 @@ const layouts = {
     'run',
     'max',
     'segment',
+    'adjustment',
   ],
   /** Facts in entries: PointsFact, AwardFact, BoardFact, PeriodFact and StreakFact of ledger/entry.ts. */
   pointsFact: ['no', 'before', 'total', 'level', 'levelBefore', 'same', 'awards'],
@@ -110,6 +111,8 @@ const layouts = {
   streakFact: ['length', 'started', 'current', 'isExtended', 'extendedAt', 'extended', 'freezes', 'weeksFrom', 'daysOff', 'isPaused'],
   /** SegmentFact of ledger/entry.ts. */
   segment: ['no', 'at', 'version', 'plan', 'next'],
+  /** AdjustmentFact of ledger/entry.ts. */
+  adjustment: ['system', 'reason', 'keyId'],
   /**
    * An element of a list of recent awards (history/recent-awards.ts): no list, but one MessagePack value after the other, the last of them boosts, as
    * many as there are. After the values come the id of the entry, 16 bytes, and the moment in milliseconds since 1970. `dayOffset` is the user's

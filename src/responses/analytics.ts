@@ -28,6 +28,14 @@ export const analyticsDaysShape = z
         points: numbers('The sum of their points.'),
       }),
     ),
+    adjustments: z
+      .array(
+        listedShape.extend({
+          awards: counts('Adjustments of the points system by operators.'),
+          points: numbers('The sum of their points.'),
+        }),
+      )
+      .meta({ description: 'The points systems with adjustments in the range.' }),
     achievements: z.array(listedShape.extend({ completions: counts('Users who completed the achievement on the day.') })),
   })
   .meta({ id: 'AnalyticsDays' });

@@ -7,6 +7,7 @@ import {
   type StreakFact,
   type UserEntry,
   awardId,
+  noTrigger,
 } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { dayToDate, firstDayOf, utcDate, weekShiftOf } from '../shared/calendar.js';
@@ -96,9 +97,10 @@ const boardJson = (prepared: PreparedJson, fact: BoardFact, today: string): stri
 /** The contract's `PointsAward`. `entryId` is that of the ledger entry that it came with. */
 export function awardJson(prepared: PreparedJson, entryId: string, award: AwardFact): string {
   const boosts = award.boosts.map((no) => prepared.appliedBoost.get(no)).filter((text) => text !== '');
+  const trigger = award.trigger === noTrigger ? '' : `"trigger":${prepared.trigger.get(award.trigger)},`;
   return (
     `{"id":"${awardId(entryId, award.ordinal)}","awarded":${award.awarded},"date":"${instant(award.at)}","total":${award.total},` +
-    `"trigger":${prepared.trigger.get(award.trigger)},"boosts":[${boosts.join()}]}`
+    `${trigger}"boosts":[${boosts.join()}]}`
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { PointsBoost, PointsLevel, PointsSystem, PointsTrigger } from '../config/schema/model.js';
-import { type AwardFact, type PointsFact, type ProfileFact, awardId } from '../ledger/entry.js';
+import { type AwardFact, type PointsFact, type ProfileFact, awardId, noTrigger } from '../ledger/entry.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
 import { userFields } from '../redis/contract.js';
 import { attributeShape, dateShape, instantShape } from '../shared/shapes.js';
@@ -64,7 +64,7 @@ const awardShape = z
     awarded: z.number().int().meta({ description: 'What was really added; negative for a deduction.' }),
     date: instantShape,
     total: z.number().int().meta({ description: 'The total after the award.' }),
-    trigger: triggerShape,
+    trigger: triggerShape.optional().meta({ description: 'Absent where an operator adjusted the points.' }),
     boosts: z.array(boostShape).meta({ description: 'The boosts that applied, as they were then.' }),
   })
   .meta({ id: 'PointsAward' });
@@ -226,7 +226,7 @@ export function awardResponse(config: ActiveConfig, entryId: string, award: Awar
     awarded: award.awarded,
     date: instant(award.at),
     total: award.total,
-    trigger: triggerResponse(config, mustGet(config.triggerByNo, award.trigger, 'trigger')),
+    ...(award.trigger === noTrigger ? {} : { trigger: triggerResponse(config, mustGet(config.triggerByNo, award.trigger, 'trigger')) }),
     boosts: award.boosts.flatMap((no) => config.boostByNo.get(no) ?? []).map(appliedBoostResponse),
   };
 }

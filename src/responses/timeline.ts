@@ -18,7 +18,7 @@ export const timelineAwardShape = z
     trigger: z
       .object({ id: z.string(), key: z.string(), type: z.enum(['metric', 'streak', 'achievement', 'time', 'user_creation']) })
       .nullable()
-      .meta({ description: 'Archived triggers included.' }),
+      .meta({ description: 'Archived triggers included; null for an adjustment by an operator.' }),
     awarded: z.number().int().meta({ description: 'Points that were added, boosts included; negative for a deduction.' }),
     total: z.number().int().meta({ description: 'The total after the award.' }),
     level: refShape
@@ -29,6 +29,10 @@ export const timelineAwardShape = z
       .array(z.object({ id: z.string(), key: z.string().nullable(), name: z.string(), multiplier: z.number() }))
       .meta({ description: 'The boosts that applied, as they were then, archived ones included.' }),
     eventId: z.uuid().nullable().meta({ description: 'The event that it is for; null for an award by time or by another call.' }),
+    adjustment: z
+      .object({ id: z.uuid(), reason: z.string(), key: z.object({ id: z.uuid(), name: z.string() }) })
+      .optional()
+      .meta({ description: 'Only of an adjustment by an operator: why, and with which admin key, by its present name.' }),
   })
   .meta({ id: 'TimelineAward' });
 
@@ -88,7 +92,13 @@ type Entry = z.infer<typeof entryShape>;
 type TimelineAward = z.infer<typeof timelineAwardShape>;
 type TimelineEvent = z.infer<typeof eventEntryShape>;
 
-export function awardOf(config: ActiveConfig, row: Omit<AwardRow, 'rev' | 'ordinal'>): TimelineAward {
+const adjustmentOf = ({ id, reason, keyId, keyName }: NonNullable<AwardRow['adjustment']>): TimelineAward['adjustment'] => ({
+  id,
+  reason,
+  key: { id: keyId, name: keyName },
+});
+
+export function awardOf(config: ActiveConfig, row: AwardRow): TimelineAward {
   const system = mustGet(config.systemByNo, row.system, 'points system');
   const trigger = config.triggerByNo.get(row.trigger);
   const [before, after] = [levelAt(system, row.total - row.awarded), levelAt(system, row.total)];
@@ -105,10 +115,11 @@ export function awardOf(config: ActiveConfig, row: Omit<AwardRow, 'rev' | 'ordin
       .flatMap((no) => config.boostByNo.get(no) ?? [])
       .map(({ id, key, name, multiplier }) => ({ id, key, name, multiplier })),
     eventId: row.eventId,
+    ...(row.adjustment ? { adjustment: adjustmentOf(row.adjustment) } : {}),
   };
 }
 
-export function eventOf(config: ActiveConfig, row: Omit<EventRow, 'rev'>): TimelineEvent {
+export function eventOf(config: ActiveConfig, row: EventRow): TimelineEvent {
   const attributes = Object.entries(row.attributes ?? {}).map(([no, value]): [string, string] => [
     mustGet(config.attributeByNo, Number(no), 'attribute').key,
     value,

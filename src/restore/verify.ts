@@ -112,14 +112,15 @@ async function readRedisUsers({ redis, partition }: VerifyOptions, users: readon
       const fields = new Map<string, Buffer>(Object.entries(hashes[i] ?? {}));
       const nos = (start: string): number[] =>
         [...fields.keys()].filter((field) => field.startsWith(start)).map((field) => suffixNo(start, field));
-      const metrics = [...new Set([...nos(userRecords.metric), ...keys.keys()])];
+      // Adjustments of a points system have keys as well.
+      const keyed = [...new Set([...nos(userRecords.metric), ...nos(userRecords.points), ...keys.keys()])];
       const systems = [...new Set([...nos(userRecords.points), ...awards.keys()])];
-      const used = await Promise.all(metrics.map((no) => redis.hgetallBuffer(`${partition}${keyNames.idempotency}${no}:${id}`)));
+      const used = await Promise.all(keyed.map((no) => redis.hgetallBuffer(`${partition}${keyNames.idempotency}${no}:${id}`)));
       const lists = await Promise.all(systems.map((no) => redis.lrangeBuffer(`${partition}${keyNames.awards}${no}:${id}`, 0, -1)));
       return {
         id,
         fields,
-        keys: new Map(metrics.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
+        keys: new Map(keyed.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
         awards: new Map(
           systems
             .map((no, at) => [no, textOfElements((lists[at] ?? []).slice(0, limits.maxAwardsRead))] as const)

@@ -98,6 +98,7 @@ const luaModules = [
   'plans',
   'filters',
   'devices',
+  'used_keys',
   'transaction',
   'metrics',
   'boards',

@@ -109,6 +109,8 @@ const otherFaults: readonly Fault[] = [
   fault('points', 'the cap is no cap', 'math.min(earned, cap - total)', 'earned'),
   fault('points', 'blocked one point early', '* trigger.points < 0 then', '* trigger.points <= 0 then'),
   fault('points', 'the event does not see what the creation of the user paid', '.total + times *', '.before + times *'),
+  fault('points', 'adjustments go below zero', '.cap, amount)', '.cap, amount) and amount'),
+  fault('used_keys', 'a key is forgotten at once', 'return stored:sub(1, ID_BYTES)', 'return nil'),
   fault('points', 'a level must be exceeded', 'if total < at.points', 'if total <= at.points'),
   fault('reads', 'a page from a user starts after the user', 'from + rank - 1', 'from + rank'),
   fault(
