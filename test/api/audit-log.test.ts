@@ -69,10 +69,14 @@ describe('The audit log', () => {
       await admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ana' }, { userId: 'ben' }] });
       await world.request('POST', '/v1/metrics/m/event', { body: { user: { id: 'cora' }, value: 1 } });
       await admin('POST', '/streaks/reset', { users: [{ id: 'ana' }, { id: 'cora' }] });
+      const systemId = (await world.engine.config(1)).systems.get('p')?.id;
+      const adjusted = { amount: 5, reason: 'An apology to Cora', idempotencyKey: 'one' };
+      const adjustments = [{ userId: 'cora', ...adjusted }, { userId: 'ana', amount: -5, reason: 'Nothing to take' }];
+      for (let time = 0; time < 2; time += 1) await admin('POST', `/points/${systemId}/adjustments`, { adjustments });
       await admin('POST', '/application-api-keys', [{ userId: 'ana' }]);
       await create('/tenants', { customerId: 'acme', name: 'Acme' });
     });
-    const [made, , deleted, , , , userKey, tenant] = entries;
+    const [made, , deleted, , , , , userKey, tenant] = entries;
     const metric = /: (\S+)$/.exec(deleted?.summary ?? '')?.[1];
     const ofUser = /: (\S+)$/.exec(userKey?.summary ?? '')?.[1];
     expect(described(entries)).to.deep.equal([
@@ -82,6 +86,7 @@ describe('The audit log', () => {
       ['admin_streak_settings_update', 'Change streak settings', [], version + 4],
       ['admin_streaks_freezes_create', '2 streak freezes given', ['ana', 'ben'], null],
       ['admin_streaks_reset', '1 streak reset', ['cora'], null],
+      ['admin_points_adjustments_create', '1 points adjustment made', ['cora'], null],
       ['admin_application_api_keys_create', `1 created: ${ofUser}`, ['ana'], null],
       ['admin_tenants_create', '1 created: Acme', [], null],
     ]);

@@ -52,18 +52,20 @@ function counted(
         (rows) => inHundredths(rows.map(({ awarded }) => awarded)),
       ),
     })),
+    adjustments: [],
     achievements: answer.achievements.map(({ id }) => ({ completions: of(completions, (row) => row.achievement === no(id), size) })),
   };
 }
 
 /** The numbers of an answer, without what names them. */
-const numbersOf = ({ events, activeUsers, activeUsers30, newUsers, metrics, triggers, achievements }: AnalyticsDaysResponse) => ({
+const numbersOf = ({ events, activeUsers, activeUsers30, newUsers, metrics, triggers, adjustments, achievements }: AnalyticsDaysResponse) => ({
   events,
   activeUsers,
   activeUsers30,
   newUsers,
   metrics: metrics.map(({ events, change }) => ({ events, change })),
   triggers: triggers.map(({ awards, points }) => ({ awards, points })),
+  adjustments,
   achievements: achievements.map(({ completions }) => ({ completions })),
 });
 

@@ -107,6 +107,6 @@ describe('Idempotency keys that are kept for two days', () => {
       { id: '1-0', entry: event('one', 1) },
       { id: '2-0', entry: event('two', 2) },
     ]);
-    expect([...keys.values()].map(({ id }) => id)).to.deep.equal(['two']);
+    expect([...keys.values()].map(({ entry }) => entry.id)).to.deep.equal(['two']);
   });
 });

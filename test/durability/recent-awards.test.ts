@@ -72,6 +72,8 @@ describe('Recent awards in Redis', function () {
         await event('ben', value, 'UTC');
         await session.subject.setNow(baseMs + day * dayMs);
       }
+      const [system] = document.pointsSystems;
+      for (const amount of [50, -20]) expect((await session.subject.adjustPoints('ana', system!.key, { amount })).status).to.equal(200);
       const before = await lists();
       expect([...before.keys()]).to.have.lengthOf(4);
       expect(await session.verify()).to.deep.equal([]);

@@ -363,6 +363,100 @@ describe('Points', () => {
     },
   ]);
 
+  says('Adjustment: an operator adds or takes points. No boost applies, and the total stays within 0 and `maxPoints`.', {}, [
+    {
+      rule: 'it changes the total and the level, and is among the awards',
+      given: system([perCards(1, 1)], { levels: [10, 20] }),
+      lines: [
+        ' | ana cards 9 | points 9; level -',
+        '01-02 13:00 | ana is adjusted by 3 | points 12; level p1-l1',
+        '01-02 14:00 | ana is adjusted by -7 | points 5; level -; paid 01-02 12:00 9, 01-02 13:00 3, 01-02 14:00 -7',
+        ' | ana cards 1 | added 1; points 6',
+      ],
+    },
+    {
+      rule: 'it is the first of a user without points',
+      given: system([], { levels: [10] }),
+      lines: [' | ana is known | points 0', ' | ana is adjusted by 25 | points 25; level p1-l1'],
+    },
+    {
+      rule: 'boosts do not apply',
+      given: system([perCards(1, 1)], { boosts: [boost(3)] }),
+      lines: [' | ana cards 1 | points 3', ' | ana is adjusted by 5 | points 8; multiplied ×3, -', ' | ana is adjusted by -1 | points 7'],
+    },
+    {
+      rule: 'it takes no more than there is, and nothing from 0',
+      given: system([perCards(1, 1)]),
+      lines: [
+        ' | ana cards 4 | points 4',
+        ' | ana is adjusted by -10 | points 0',
+        ' | ana is adjusted by -1 | refused 422; points 0',
+        ' | ana is adjusted by 2 | points 2',
+      ],
+    },
+    {
+      rule: 'it adds up to the cap, and nothing above',
+      given: system([perCards(1, 10)], { maxPoints: 50 }),
+      lines: [
+        ' | ana cards 4 | points 40',
+        ' | ana is adjusted by 100 | points 50',
+        ' | ana is adjusted by 1 | refused 422; points 50',
+        ' | operator: at most 20 points | ana points 50',
+        ' | ana is adjusted by 1 | refused 422; points 50',
+        ' | ana is adjusted by -35 | points 15',
+      ],
+    },
+    {
+      rule: 'a key makes it once, for a user and a system',
+      given: { systems: [{}, {}] },
+      lines: [
+        ' | ana is known |',
+        ' | bo is known |',
+        ' | ana is adjusted by 5 with a | points 5',
+        ' | ana is adjusted by 7 with a | points 5',
+        ' | ana is adjusted by 7 in p2 with a | ana points[p1] 5; ana points[p2] 7',
+        ' | bo is adjusted by 1 with a | points 1',
+        ' | ana is adjusted by 7 with b | points 12',
+      ],
+    },
+    {
+      rule: 'a refused one does not use its key',
+      given: system([perCards(1, 1)]),
+      lines: [
+        ' | ana is known |',
+        ' | ana is adjusted by -5 with a | refused 422',
+        ' | ana cards 9 | points 9',
+        ' | ana is adjusted by -5 with a | points 4',
+      ],
+    },
+    {
+      rule: 'what time has awarded comes first',
+      given: system([daily(1, 10)]),
+      lines: [' | ana is known | points 0', '01-04 12:00 | ana is adjusted by -15 | points 5'],
+    },
+    {
+      rule: 'it changes leaderboards, of totals and of runs',
+      given: {
+        systems: [{ triggers: [perCards(1, 1)] }],
+        boards: [
+          { key: 'all', rankBy: { points: 'p1' } },
+          { key: 'weekly', rankBy: { points: 'p1' }, start: '2040-01-02', every: [7, 'day'] },
+        ],
+      },
+      lines: [
+        ' | ana cards 5 |',
+        ' | bo cards 5 | board[all] ana 5, bo 5',
+        ' | bo is adjusted by 1 | board[all] bo 6, ana 5; board[weekly] bo 6, ana 5',
+        ' | bo is adjusted by -3 | board[all] ana 5, bo 3; board[weekly] ana 5, bo 3',
+      ],
+    },
+    {
+      rule: 'of a user or a system that does not exist, there is none',
+      given: system([perCards(1, 1)]),
+      lines: [' | ana is adjusted by 1 | refused 422; known no', ' | ana is known |', ' | ana is adjusted by 1 in p9 | refused 404'],
+    },
+  ]);
+
   says('Level: the highest level whose `points` ≤ total. Changing levels re-evaluates every user.', {}, [
     {
       rule: 'the response has it when it changes, and not otherwise',

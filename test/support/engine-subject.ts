@@ -9,7 +9,7 @@ import { loadConfig, mustLoadVersion, saveConfig } from '../../src/config/store/
 import { completeAchievement, listAchievements } from '../../src/engine/achievements.js';
 import { Clock } from '../../src/engine/clock.js';
 import { Engine } from '../../src/engine/engine.js';
-import { summariseLevels } from '../../src/engine/points.js';
+import { adjustPoints, summariseLevels } from '../../src/engine/points.js';
 import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
 import type { Result } from '../../src/engine/refusals.js';
@@ -32,6 +32,7 @@ import { HistoryReader } from '../../src/history/reader.js';
 import { WriteBehind } from '../../src/ledger/write-behind.js';
 import { Listener, redisOptions } from '../../src/redis/connection.js';
 import { attributeFilters } from '../../src/api/query.js';
+import { requireSystem } from '../../src/plan/active-config.js';
 import { userPropertiesSchema, type UserProperties } from '../../src/engine/user-properties.js';
 import { bundleLibrary, type FunctionLibrary } from '../../src/redis/library.js';
 import type { Difference } from '../../src/restore/differences.js';
@@ -207,6 +208,14 @@ function subjectOf(tools: Tools, tenant: number): Subject {
     deletePause: async (id) => item(await removePause(engine, tenant, pauses.get(id) ?? '', id)),
     restoreStreak: async (user) => item(await changeStreak(engine, tenant, 'restoreStreak', user)),
     resetStreak: async (user) => item(await changeStreak(engine, tenant, 'resetStreak', user)),
+    adjustPoints: (user, key, { amount, idempotencyKey }) =>
+      answered(async () => {
+        const adjustment = { user, amount, reason: 'a test', idempotencyKey, keyId: randomUUID() };
+        const result = await adjustPoints(engine, tenant, (config) => requireSystem(config, key), adjustment);
+        if (!result.ok) throw result.refusal.code === 'not_found' ? new LaurelError('unprocessable', 'an issue') : result.refusal;
+        const { awarded, total, level } = result.value;
+        return { awarded, total, level: level?.key ?? null };
+      }),
     deleteUser: async (user) => {
       const { status } = await answered(() => tools.deletion.run(tenant, user, commandAuthor));
       return { status };

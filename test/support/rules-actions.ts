@@ -163,6 +163,11 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
   [/^(\S+) switches streaks (on|off)$/, ({ subject }, user = '', to) => subject.setStreakPreferences(user, { enabled: to === 'on' })],
   [/^(\S+) resets the streak$/, ({ subject }, user = '') => subject.resetStreak(user)],
+  [
+    /^(\S+) is adjusted by (-?\d+)(?: in (\S+))?(?: with (\S+))?$/,
+    ({ subject, document }, user = '', amount, system, idempotencyKey) =>
+      subject.adjustPoints(user, system ?? document.pointsSystems[0]?.key ?? '', { amount: Number(amount), idempotencyKey }),
+  ],
   [/^(\S+) is off on (-|[0-6]+)$/, ({ subject }, user = '', days = '') => subject.setStreakPreferences(user, { daysOff: daysOf(days) })],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],
   [

@@ -1,15 +1,15 @@
 /** Rules "Order inside an event" and "A call that …": what callers send about one user, each call one step that happens as a whole or not at all. */
-import type { Achievement, Metric } from '../../../src/config/schema/model.js';
+import type { Achievement, Metric, PointsSystem } from '../../../src/config/schema/model.js';
 import * as achievements from './achievements.js';
 import { add, amount, isInRange, shown, type Amount } from './decimal.js';
 import { movesBody } from './leaderboard-answers.js';
 import { enterChanges, groupsOf, type Change, type Move } from './leaderboards.js';
-import { earnedBody } from './points-answers.js';
-import { earn, type Deed, type Earned } from './points.js';
+import { adjustedBody, earnedBody } from './points-answers.js';
+import { adjust, earn, type Deed, type Earned } from './points.js';
 import { settleInZone, settleStored } from './settle.js';
 import { streakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
-import type { EventRequest, IdentifyMode } from './subject.js';
+import type { Adjustment, EventRequest, IdentifyMode } from './subject.js';
 import { dayMs } from './time.js';
 import { change, checkProperties, draftOf, newUser, reach, takeDevices, userBody, zoneOf, type User, type UserInCall } from './users.js';
 import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
@@ -173,4 +173,14 @@ export function completeAchievement(world: World, key: string, sent: UserInCall)
   commit(world, call, changesOf(earned));
   const body = { achievement: achievements.userAchievementBody(world, call.user, achievement), points: earnedBody(world, earned) };
   return { status: 201, body };
+}
+
+/** Adds points to a settled user, or takes them. A replay shows the current state and changes nothing. */
+export function adjustPoints(world: World, user: User, system: PointsSystem, { amount: points, idempotencyKey }: Adjustment): object {
+  const usedKey = `${system.id} ${idempotencyKey ?? ''}`;
+  if (idempotencyKey !== undefined && isUsed(world, user, usedKey)) return adjustedBody(user, system, 0);
+  const { before, change } = adjust(world, user, system, points);
+  if (idempotencyKey !== undefined) user.usedKeys.set(usedKey, world.now);
+  enterChanges(world, user, [change]);
+  return adjustedBody(user, system, (user.points.get(system.id)?.total ?? 0) - before);
 }

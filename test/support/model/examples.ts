@@ -32,7 +32,7 @@ export interface AwardRow {
   readonly awarded: number;
   readonly total: number;
   readonly date: string;
-  readonly trigger: Readonly<Record<string, unknown>>;
+  readonly trigger?: Readonly<Record<string, unknown>>;
   readonly boosts: readonly { readonly name: string; readonly multiplier: number }[];
 }
 

@@ -63,6 +63,7 @@ export type Step =
   | { readonly do: 'restore'; readonly userId: string }
   /** `isUndone`: a restore follows at once. */
   | { readonly do: 'reset'; readonly userId: string; readonly isUndone: boolean }
+  | { readonly do: 'adjust'; readonly userId: string; readonly key: string; readonly amount: number }
   | { readonly do: 'delete'; readonly userId: string }
   /** A new version of the configuration. Some users are read just before it, some just after. */
   | ({ readonly do: 'configure' } & Version)
@@ -204,6 +205,9 @@ class Run {
       case 'reset':
         await this.ask(['resetStreak', step.userId]);
         if (step.isUndone) await this.ask(['restoreStreak', step.userId]);
+        return;
+      case 'adjust':
+        await this.ask(['adjustPoints', step.userId, step.key, { amount: step.amount }]);
         return;
       case 'delete':
         if ((await this.ask(['deleteUser', step.userId]))[0].status === 200) this.config = withoutBoostsOf(this.config, step.userId);

@@ -14,7 +14,7 @@ import { isOpen } from './runs.js';
 import { reconfigure, settleStored, sweep } from './settle.js';
 import { rankedStreaks, userStreakBody } from './streak-answers.js';
 import * as streaks from './streaks.js';
-import type { EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
+import type { Adjustment, EventRequest, IdentifyMode, Operations, StreakPreferences } from './subject.js';
 import { dateOf, dayOf } from './time.js';
 import {
   knownUser,
@@ -156,6 +156,13 @@ export class Model implements Operations {
   resetStreak(userId: string): Answer {
     return this.administer(userId, (user) => {
       enterChanges(this.world, user, [streaks.reset(this.world, user)]);
+    });
+  }
+
+  adjustPoints(userId: string, key: string, adjustment: Adjustment): Answer {
+    return this.answer(() => {
+      const system = byKey(this.world.config.pointsSystems, key);
+      return this.administer(userId, (user) => calls.adjustPoints(this.world, user, system, adjustment));
     });
   }
 

@@ -41,23 +41,27 @@ function triggerKindBody(config: ConfigDocument, trigger: PointsTrigger): object
   }
 }
 
-function awardBody(config: ConfigDocument, system: PointsSystem, { awarded, at, total, ...award }: Award): object {
-  const trigger = byId(system.triggers, award.trigger);
+function triggerBody(config: ConfigDocument, trigger: PointsTrigger): object {
   const { id, type, points, created, updated, archived } = trigger;
   const status = archived ? 'archived' : trigger.status;
   const userAttributes = shownFilters(config, trigger.userAttributes);
+  return { id, type, points, status, userAttributes, created, updated, ...triggerKindBody(config, trigger) };
+}
+
+function awardBody(config: ConfigDocument, system: PointsSystem, { awarded, at, total, ...award }: Award): object {
   // A boost goes with the user whom it was for, also from the awards of others whom it was for before.
   const known = award.boosts.filter((boost) => system.boosts.some(({ id: other }) => other === boost.id));
   const boosts = known.map(({ id: boostId, name, start, end, multiplier, rounding }) => {
     return { id: boostId, name, status: 'active', start, end, multiplier, rounding };
   });
-  return {
-    awarded,
-    date: instant(at),
-    total,
-    trigger: { id, type, points, status, userAttributes, created, updated, ...triggerKindBody(config, trigger) },
-    boosts,
-  };
+  const trigger = award.trigger === null ? {} : { trigger: triggerBody(config, byId(system.triggers, award.trigger)) };
+  return { awarded, date: instant(at), total, ...trigger, boosts };
+}
+
+/** What an adjustment is answered with. */
+export function adjustedBody(user: User, system: PointsSystem, awarded: number): object {
+  const total = totalOf(user, system);
+  return { awarded, total, level: levelAt(system, total)?.key ?? null };
 }
 
 /** The systems that a call changed, by key. `level` is there only where the call changed it. */

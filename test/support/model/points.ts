@@ -1,13 +1,14 @@
 /** Rules "Points": what triggers earn, boosts, cap and floor. Time triggers are time-triggers.ts, answers points-answers.ts. */
 import type { Achievement, Metric, PointsBoost, PointsSystem, PointsTrigger } from '../../../src/config/schema/model.js';
-import { add, amount, boosted, isInRange, multiples, type Amount } from './decimal.js';
+import { add as sum, amount, boosted, isInRange, multiples, type Amount } from './decimal.js';
 import type { Change } from './leaderboards.js';
 import { dateOf } from './time.js';
 import { localDayOf, reach, type User } from './users.js';
 import { live, matches, Refused, type World } from './world.js';
 
 export interface Award {
-  readonly trigger: string;
+  /** Null for an adjustment by an operator. */
+  readonly trigger: string | null;
   readonly awarded: number;
   readonly total: number;
   readonly at: number;
@@ -52,8 +53,8 @@ function passed(trigger: PointsTrigger & { type: 'metric' }, { user, event }: De
   if (event?.metric.id !== trigger.metricId || !matches(trigger.eventAttributes, event.attributes)) return 0;
   // With another metric, the sum of that one counts.
   const what = `${trigger.metricId} ${trigger.id}`;
-  const { sum, highest } = user.progress.get(what) ?? { sum: 0n, highest: 0n };
-  const now = add(sum, event.value);
+  const { sum: before, highest } = user.progress.get(what) ?? { sum: 0n, highest: 0n };
+  const now = sum(before, event.value);
   if (!isInRange(now)) throw new Refused(422, 'the sum of a trigger would be too large');
   const high = now > highest ? now : highest;
   user.progress.set(what, { sum: now, highest: high });
@@ -93,10 +94,16 @@ export function award(user: User, system: PointsSystem, trigger: PointsTrigger, 
   const boosts = plain > 0 ? activeBoosts(system, user, localDayOf(user, at)) : [];
   const multipliers = boosts.map(({ multiplier }) => multiplier);
   const earned = plain > 0 ? boosted(plain, multipliers, boosts[0]?.rounding ?? 'down') : plain;
+  return add(user, system, earned, { trigger: trigger.id, at, boosts });
+}
+
+/** Adds what is earned, within cap and floor. Returns nothing when nothing was added. */
+function add(user: User, system: PointsSystem, earned: number, of: Pick<Award, 'trigger' | 'at' | 'boosts'>): Award | null {
+  const total = totalOf(user, system);
   const room = Math.max((system.maxPoints ?? highestTotal) - total, 0);
   const awarded = Math.max(Math.min(earned, earned > 0 ? room : earned), -total);
   if (awarded === 0) return null;
-  const made = { trigger: trigger.id, awarded, total: total + awarded, at, boosts };
+  const made = { ...of, awarded, total: total + awarded };
   const state = user.points.get(system.id) ?? { total: 0, awards: [] };
   state.total = made.total;
   state.awards.push(made);
@@ -134,4 +141,13 @@ export function earn(world: World, deed: Deed): Earned[] {
     });
     return awards.length === 0 ? [] : [earned(world, user, system, { before, isFirst, awards, at: world.now })];
   });
+}
+
+/** Rule "Adjustments": an operator adds points or takes them. Refuses when cap or floor leave nothing of it. */
+export function adjust(world: World, user: User, system: PointsSystem, points: number): Earned {
+  const before = totalOf(user, system);
+  const isFirst = !user.points.has(system.id);
+  const made = add(user, system, points, { trigger: null, at: world.now, boosts: [] });
+  if (!made) throw new Refused(422, 'nothing can be added or taken');
+  return earned(world, user, system, { before, isFirst, awards: [made], at: world.now });
 }

@@ -266,6 +266,15 @@ const others: readonly fc.WeightedArbitrary<Step>[] = [
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deletePause' as const), nth: fc.nat(5) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('restore' as const), userId }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('reset' as const), userId, isUndone: fc.boolean() }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('adjust' as const),
+      userId,
+      key: mostly(fc.constantFrom('p1', 'p2'), 'p9'),
+      amount: fc.constantFrom(1, 7, 40, -1, -5, -30, 1e15, -1e15),
+    }),
+  },
   { weight: 1, arbitrary: preferences },
   {
     weight: 2,

@@ -12,6 +12,12 @@ export interface EventRequest {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** Points that an operator adds, or takes with a negative amount. */
+export interface Adjustment {
+  readonly amount: number;
+  readonly idempotencyKey?: string | undefined;
+}
+
 /** `create` refuses a user who exists, `update` one who does not, `upsert` neither. */
 export type IdentifyMode = 'create' | 'update' | 'upsert';
 
@@ -61,6 +67,9 @@ export interface Operations {
   restoreStreak(userId: string): Answer;
   /** 200, 422 (also where there is no streak). Without a body. */
   resetStreak(userId: string): Answer;
+
+  /** 200 with `{awarded, total, level}`, the level's key; 404 for an unknown points system; 422 (also where nothing changes). */
+  adjustPoints(userId: string, key: string, adjustment: Adjustment): Answer;
 
   /** 200, 404. Without a body. */
   deleteUser(id: string): Answer;
