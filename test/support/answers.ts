@@ -11,7 +11,8 @@ interface Award {
   readonly awarded: number;
   readonly total: number;
   readonly date: string;
-  readonly trigger: { readonly id: string; readonly points: number };
+  /** Absent from an adjustment. */
+  readonly trigger?: { readonly id: string; readonly points: number };
   readonly boosts: readonly { readonly name: string }[];
 }
 

@@ -137,13 +137,19 @@ function EventText({ event: { metric, value, total, attributes, idempotencyKey, 
 
 function AwardText({ award }: { readonly award: Award }) {
   const { href } = useScope();
-  const { system, trigger, awarded, total, level } = award;
+  const { system, trigger, awarded, total, level, adjustment } = award;
   const boosts = boostsSentence(award);
   return (
     <>
       <strong>{signed(awarded)}</strong> <a href={href(`/levels?system=${encodeURIComponent(system.key)}`)}>{system.name}</a>
       <span class="hint"> → {formatNumber(total)}</span>
-      {trigger ? (
+      {adjustment && (
+        <span>
+          {' '}
+          by an operator: {adjustment.reason} <span class="hint">(key {adjustment.key.name === '' ? adjustment.key.id : adjustment.key.name})</span>
+        </span>
+      )}
+      {trigger && (
         <span>
           {' '}
           by{' '}
@@ -151,9 +157,8 @@ function AwardText({ award }: { readonly award: Award }) {
             <code>{trigger.key}</code>
           </a>
         </span>
-      ) : (
-        <span class="none"> by a trigger that no longer exists</span>
       )}
+      {!trigger && !adjustment && <span class="none"> by a trigger that no longer exists</span>}
       {boosts !== undefined && <Badge tone="good">{boosts}</Badge>}
       {level !== undefined && <Badge>{level === null ? 'no level any more' : `level ${level.name}`}</Badge>}
     </>
