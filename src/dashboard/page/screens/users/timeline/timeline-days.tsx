@@ -146,7 +146,7 @@ function AwardText({ award }: { readonly award: Award }) {
       {adjustment && (
         <span>
           {' '}
-          by an operator: {adjustment.reason} <span class="hint">(key {adjustment.key.name === '' ? adjustment.key.id : adjustment.key.name})</span>
+          by an operator: {adjustment.reason} <span class="hint">(key {adjustment.key.name || adjustment.key.id})</span>
         </span>
       )}
       {trigger && (
