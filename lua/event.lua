@@ -56,7 +56,9 @@ local function work_out(tx, metric, event, before)
     return nil, refusal
   end
   achievements.by_metric(tx, metric)
-  streaks.count(tx, metric.key, event.value)
+  if not event.is_correction then
+    streaks.count(tx, metric.key, event.value)
+  end
   if tx.extended then
     tx.extended_length = streaks.length(tx)
     achievements.by_streak(tx, tx.extended_length)
@@ -105,7 +107,8 @@ local function count_event(call, args, base, last)
     return refusal
   end
   local attributes, attribute_list = read_attributes(args, after_patch, last)
-  local event = { metric = metric.no, value = value, attributes = attributes }
+  local is_correction = idempotency_key:byte(1) == contract.correctionByte
+  local event = { metric = metric.no, value = value, attributes = attributes, is_correction = is_correction }
   local before = stored_total(tx, metric)
   local total
   total, refusal = work_out(tx, metric, event, before)

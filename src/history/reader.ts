@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Frequency } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
 import { userRecords } from '../redis/contract.js';
+import { correctionKey } from '../redis/encoding.js';
 import { hasCommitted, splitId, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
 import { withPostgresErrors } from '../postgres/failure.js';
@@ -73,6 +74,16 @@ export interface UserHistoryQuery {
 }
 
 const pollMs = 5;
+
+/** A row of `events`, and the event that corrects it. */
+export interface StoredEvent {
+  readonly metric: number;
+  readonly value: number;
+  /** Number of the attribute → value. */
+  readonly attributes: Readonly<Record<string, string>> | null;
+  readonly idempotencyKey: string | null;
+  readonly correctedBy: string | null;
+}
 
 /** Reads what only Postgres stores, and waits until the write-behind has committed what a caller may already know (docs/rules/events.md). */
 export class HistoryReader {
@@ -200,6 +211,19 @@ export class HistoryReader {
       [tenant, user],
     );
     return rows;
+  }
+
+  /** An event of a user, and what corrects it; undefined for an unknown id. Reads the index of all of the user's events. */
+  async event(tenant: number, user: string, id: string): Promise<StoredEvent | undefined> {
+    const [row] = await this.rows<StoredEvent>(
+      `select metric, value, attributes, idempotency_key as "idempotencyKey", (
+           select other.id from events as other
+            where other.tenant = $1 and other.user_id = $2 and other.metric = event.metric and other.at >= event.at
+              and other.idempotency_key = $4 limit 1) as "correctedBy"
+         from events as event where tenant = $1 and user_id = $2 and id = $3`,
+      [tenant, user, id, correctionKey(id)],
+    );
+    return row;
   }
 
   /** The user of a pause; undefined for an unknown id. */

@@ -1,5 +1,5 @@
 import { pushProviders } from '../shared/device-tokens.js';
-import { awardMomentBytes, entryVersion, layoutTables, memberSeq, usedKeyMomentBytes, uuidBytes } from './layout.js';
+import { awardMomentBytes, correctionMark, entryVersion, layoutTables, memberSeq, usedKeyMomentBytes, uuidBytes } from './layout.js';
 
 /**
  * The contract between TypeScript and the function library in lua/: key names, fields of a user's hash, the order of arguments and the
@@ -235,7 +235,7 @@ export const functions = {
   /** Activates a configuration version, unless a newer one is active. `blob` is the plan; the switch is published on `channel`. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event. `value` is empty for an event that the configuration refuses unless its key has been used, and which has nothing after the
+   * One event, or the correction of one (redis/layout.ts, correctionMark). `value` is empty for an event that the configuration refuses unless its key has been used, and which has nothing after the
    * named arguments. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
    * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
    */
@@ -395,6 +395,7 @@ export function contractModule(constants: Readonly<Record<string, number>>): str
     `  awardMoment = '>i${awardMomentBytes}',`,
     `  usedKeyMoment = '>I${usedKeyMomentBytes}',`,
     `  idBytes = ${uuidBytes},`,
+    `  correctionByte = ${correctionMark.charCodeAt(0)},`,
     `  restoring = ${table(Object.entries(restoringFields))},`,
     `  meta = ${table(Object.entries(metaFields))},`,
     `  pushProvider = ${table(pushProviders.map((provider, i) => [provider, i + 1] as const))},`,

@@ -1,6 +1,6 @@
 import { Packr, Unpackr } from 'msgpackr';
 import { userFields, userRecords } from './contract.js';
-import { placeOf, usedKeyMomentBytes, uuidBytes, type Layout, type Place } from './layout.js';
+import { correctionMark, placeOf, usedKeyMomentBytes, uuidBytes, type Layout, type Place } from './layout.js';
 
 /** MessagePack as Lua's cmsgpack writes and reads it: no extensions, numbers as numbers. */
 const packr = new Packr({ useRecords: false });
@@ -45,6 +45,12 @@ export function storedKey(key: string): string {
 export function keyOfStored(stored: string): string {
   return stored.startsWith(shortMark) ? uuidOfBytes(Buffer.from(stored.slice(1), 'base64url')) : stored;
 }
+
+/** The idempotency key of the correction of an event. */
+export const correctionKey = (eventId: string): string => correctionMark + eventId;
+
+/** The event that the event with an idempotency key corrects; undefined for one that is no correction. */
+export const correctedEvent = (key: string | null): string | undefined => (key?.startsWith(correctionMark) ? key.slice(1) : undefined);
 
 /** The stored value of a used key: the event's id, and when the key starts to age, in ms since 1970 (lua/event.lua). */
 export function usedKey(eventId: string, at: number): Buffer {

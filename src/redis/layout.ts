@@ -125,6 +125,9 @@ const layouts = {
 /** Bytes of an id (a UUID) where it is packed. */
 export const uuidBytes = 16;
 
+/** The start of the idempotency key of a correction, before the id of the event that it corrects: a character that a caller's key can't contain. */
+export const correctionMark = '\u0002';
+
 /** Bytes of the moment behind the id of the event that used an idempotency key, the first one highest. */
 export const usedKeyMomentBytes = 6;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { achievementTriggers } from '../config/schema/kinds.js';
 import { type AchievementRow, type AwardRow, cursorOf, type EventRow, type StreakRow, type TimelinePage } from '../history/timeline.js';
 import { type ActiveConfig, mustGet } from '../plan/active-config.js';
+import { correctedEvent } from '../redis/encoding.js';
 import { dayToDate, firstDayOf, weekShiftOf } from '../shared/calendar.js';
 import { dateShape, instantShape } from '../shared/shapes.js';
 import { levelAt } from './points.js';
@@ -47,6 +48,7 @@ export const eventEntryShape = z
     total: z.number().meta({ description: 'The total of the metric after the event.' }),
     attributes: z.record(z.string(), z.string()).meta({ description: 'Attribute key → value.' }),
     idempotencyKey: z.string().nullable(),
+    corrects: z.uuid().optional().meta({ description: 'Only of a correction: the event whose value it takes back.' }),
     awards: z.array(timelineAwardShape),
   })
   .meta({ id: 'TimelineEvent' });
@@ -124,6 +126,7 @@ export function eventOf(config: ActiveConfig, row: EventRow): TimelineEvent {
     mustGet(config.attributeByNo, Number(no), 'attribute').key,
     value,
   ]);
+  const corrects = correctedEvent(row.idempotencyKey);
   return {
     type: row.type,
     id: row.id,
@@ -133,7 +136,8 @@ export function eventOf(config: ActiveConfig, row: EventRow): TimelineEvent {
     value: row.value,
     total: row.total,
     attributes: Object.fromEntries(attributes),
-    idempotencyKey: row.idempotencyKey,
+    idempotencyKey: corrects === undefined ? row.idempotencyKey : null,
+    ...(corrects === undefined ? {} : { corrects }),
     awards: row.awards.map((award) => awardOf(config, award)),
   };
 }

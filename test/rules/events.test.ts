@@ -190,6 +190,68 @@ describe('Events', () => {
     ],
   );
 
+  says('A correction takes back the value of an event, once. Streaks, points and completed achievements stay.', {}, [
+    {
+      rule: 'in totals and on leaderboards',
+      given: { boards: [{ key: 'all', rankBy: { metric: 'cards' } }] },
+      lines: [
+        ' | ana cards 5 |',
+        ' | bo cards 4 | board ana 5, bo 4',
+        ' | ana cards -3.25 | board bo 4, ana 1.75',
+        ' | ana takes back the event | board ana 5, bo 4',
+        ' | ana takes back the event | board ana 5, bo 4',
+        ' | ana cards 100 | board ana 105, bo 4',
+        '01-05 12:00 | ana takes back the event | board ana 5, bo 4',
+        ' | ana cards 1 | total 6',
+      ],
+    },
+    {
+      rule: 'a day of the streak stays, and the day of the correction counts without it',
+      given: { streaks: { conditions: { cards: 3 } } },
+      lines: [
+        ' | ana cards 50 | streak 1',
+        ' | ana takes back the event | streak 1',
+        '01-03 12:00 | ana cards 50 | streak 2',
+        '01-04 12:00 | ana takes back the event | streak 2',
+        ' | ana cards 2 | extended no',
+        ' | ana cards 1 | extended yes; streak 3',
+      ],
+    },
+    {
+      rule: 'what the event earned stays, and is not earned again',
+      given: { systems: [{ triggers: [perCards(5, 10)] }], achievements: [{ key: 'five', trigger: 'metric', metric: 'cards', value: 5 }] },
+      lines: [
+        ' | ana cards 10 | points 20; has five',
+        ' | ana takes back the event | points 20; has five',
+        ' | ana cards 10 | added 0; completed -',
+        ' | ana cards 5 | added 10',
+      ],
+    },
+    {
+      rule: 'with its attributes, for what counts only some events',
+      given: {
+        systems: [{ triggers: [{ ...perCards(5, 10), event: { device: 'phone' } } as TriggerSpec] }],
+        achievements: [{ key: 'phone', trigger: 'metric', metric: 'cards', value: 9, event: { device: 'phone' } }],
+      },
+      lines: [
+        ' | ana cards 8 device=phone | added 10',
+        ' | ana takes back the event | points 10',
+        ' | ana cards 8 device=phone | added 0; completed -',
+        ' | ana cards 2 device=phone | added 10; completed phone',
+      ],
+    },
+    {
+      rule: 'not of an event of another user, or of the value 0',
+      lines: [
+        ' | bo is known |',
+        ' | ana cards 5 |',
+        ' | bo takes back the event | refused 404',
+        ' | ana cards 0 |',
+        ' | ana takes back the event | refused 422',
+      ],
+    },
+  ]);
+
   says('An event that a trigger with `blockIfOutOfPoints` blocks is a 422 and changes nothing.', {}, [
     {
       rule: 'if it would deduct more than the total then is',

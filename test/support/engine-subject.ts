@@ -14,6 +14,7 @@ import { removeDeviceToken, setPreferences } from '../../src/engine/users.js';
 import { listLeaderboards, readLeaderboard, readUserLeaderboard, type Stores } from '../../src/engine/leaderboards.js';
 import type { Result } from '../../src/engine/refusals.js';
 import { addPause, changeStreak, rankStreaks, readStreak, removePause } from '../../src/engine/streaks.js';
+import { correctEvent, type Correction } from '../../src/engine/corrections.js';
 import { trackEvent, type EventAnswer } from '../../src/engine/events.js';
 import { identifyUser, readProfile, readUserAchievements, readUserMetrics, readUserPoints } from '../../src/engine/users.js';
 import { LaurelError } from '../../src/shared/errors.js';
@@ -216,6 +217,11 @@ function subjectOf(tools: Tools, tenant: number): Subject {
         const { awarded, total, level } = result.value;
         return { awarded, total, level: level?.key ?? null };
       }),
+    correctEvent: async (user, eventId) => {
+      const { status, body } = await answered(() => correctEvent(tools, tenant, user, eventId));
+      if (status !== 200) return { status };
+      return { status: (body as Correction).idempotentReplayed ? 200 : 201 };
+    },
     deleteUser: async (user) => {
       const { status } = await answered(() => tools.deletion.run(tenant, user, commandAuthor));
       return { status };

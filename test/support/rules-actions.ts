@@ -16,6 +16,8 @@ export interface Scene {
   user: string;
   /** The response of the last call. */
   answer: Answer | undefined;
+  /** The event that was counted last. */
+  eventId: string;
   pauseId: string;
 }
 
@@ -44,9 +46,12 @@ function wordsOf(text = ''): Words {
 
 type Action = (scene: Scene, ...words: string[]) => Promise<Answer> | Answer;
 
-const event: Action = ({ subject }, user = '', metricKey = '', value = '', more) => {
+const event: Action = async (scene, user = '', metricKey = '', value = '', more) => {
   const { user: properties, event: attributes, key } = wordsOf(more);
-  return subject.event({ metricKey, value: Number(value), user: { id: user, ...properties }, attributes, idempotencyKey: key });
+  const request = { metricKey, value: Number(value), user: { id: user, ...properties }, attributes, idempotencyKey: key };
+  const answer = await scene.subject.event(request);
+  scene.eventId = (answer.body as { eventId?: string } | undefined)?.eventId ?? scene.eventId;
+  return answer;
 };
 
 const identify: Action = ({ subject }, user = '', more) => subject.identify('upsert', user, wordsOf(more).user);
@@ -163,6 +168,7 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) ends the pause$/, ({ subject, pauseId }) => subject.deletePause(pauseId)],
   [/^(\S+) switches streaks (on|off)$/, ({ subject }, user = '', to) => subject.setStreakPreferences(user, { enabled: to === 'on' })],
   [/^(\S+) resets the streak$/, ({ subject }, user = '') => subject.resetStreak(user)],
+  [/^(\S+) takes back the event$/, ({ subject, eventId }, user = '') => subject.correctEvent(user, eventId)],
   [
     /^(\S+) is adjusted by (-?\d+)(?: in (\S+))?(?: with (\S+))?$/,
     ({ subject, document }, user = '', amount, system, idempotencyKey) =>

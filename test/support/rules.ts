@@ -74,7 +74,7 @@ async function playLine(scene: Scene, line: string, { zone }: Row): Promise<void
 
 async function playRow(row: Row, table: Given, player: Player): Promise<void> {
   const { subject, document } = player;
-  const scene: Scene = { subject, document, nowMs: baseMs, user: 'ana', answer: undefined, pauseId: '' };
+  const scene: Scene = { subject, document, nowMs: baseMs, user: 'ana', answer: undefined, eventId: '', pauseId: '' };
   for (const id of row.given?.known ?? table.known ?? []) await subject.identify('upsert', id, {});
   for (const line of row.lines) await playLine(scene, line, row);
 }

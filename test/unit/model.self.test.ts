@@ -229,7 +229,7 @@ describe('The model: settling', () => {
       (tz, startDay, gaps) => {
         const from = baseMs + startDay * 86_400_000;
         const state = (moments: readonly number[]): unknown => {
-          const world: World = { config, now: from, sequence: 0, users: new Map(), boards: new Map() };
+          const world: World = { config, now: from, sequence: 0, users: new Map(), boards: new Map(), events: new Map() };
           const user = { ...newUser(world, 'ana', tz), tz };
           Object.assign(user.streaks.daily, { length: 3, started: user.day - 2, last: user.day });
           for (const at of moments) settle(world, user, at);

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { correctEvent } from '../../engine/corrections.js';
 import { trackBatch } from '../../engine/events.js';
 import { limits } from '../../shared/limits.js';
 import { eventSchema } from '../events.js';
 import { defineRoute, type Route } from '../route.js';
-import { callersIdSchema } from '../../engine/user-properties.js';
+import { callersIdSchema, idSchema } from '../../engine/user-properties.js';
 import { countOf } from '../audit.js';
-import { batch, issueOf, issueSchema } from './requests.js';
+import { batch, issueOf, issueSchema, uuid } from './requests.js';
 
 /** The contract's `BatchMetricEventUser`, which has no `signUpDate`. */
 const batchEventSchema = eventSchema.extend({
@@ -16,6 +17,15 @@ const batchEventSchema = eventSchema.extend({
 
 /** The contract's `BatchEventsResponse`, with the reasons why events were not counted. */
 const responseSchema = z.object({ accepted: z.number().int(), issues: z.array(issueSchema) });
+
+const correctionSchema = z
+  .object({
+    eventId: z.uuid().meta({ description: 'The event that takes back the other one.' }),
+    corrects: z.uuid(),
+    value: z.number().meta({ description: 'What it added to the total: the negative value of the event that it corrects.' }),
+    idempotentReplayed: z.boolean().meta({ description: 'Whether the event was corrected before, so that nothing was counted.' }),
+  })
+  .meta({ id: 'EventCorrection' });
 
 export const eventAdminRoutes: readonly Route[] = [
   defineRoute({
@@ -43,6 +53,22 @@ export const eventAdminRoutes: readonly Route[] = [
         issues: issues.map(({ index, userId, message }) => issueOf(index, { userId }, message)),
       };
       return { status: 202, body: response };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/users/{id}/events/{eventId}/correction',
+    operation: 'admin_users_events_correct',
+    description:
+      'Counts the negative value of the event now, with its metric and attributes, and once: a second call is a 200 and changes ' +
+      'nothing. Totals, leaderboards and the sums of achievements and triggers follow; streaks, points and completed achievements stay.',
+    responses: { 200: correctionSchema, 201: correctionSchema },
+    summary: 'Take back an event that was sent by mistake',
+    audit: ({ response }) => countOf((response as z.infer<typeof correctionSchema>).idempotentReplayed ? 0 : 1, 'event', 'corrected'),
+    params: z.object({ id: idSchema, eventId: uuid }),
+    handle: async ({ services, tenant, params: { id, eventId } }) => {
+      const body = await correctEvent(services, tenant, id, eventId);
+      return { status: body.idempotentReplayed ? 200 : 201, body };
     },
   }),
 ];

@@ -12,7 +12,7 @@ import * as streaks from './streaks.js';
 import type { Adjustment, EventRequest, IdentifyMode } from './subject.js';
 import { dayMs } from './time.js';
 import { change, checkProperties, draftOf, newUser, reach, takeDevices, userBody, zoneOf, type User, type UserInCall } from './users.js';
-import { byKey, Refused, sentAttributes, type Answer, type World } from './world.js';
+import { byKey, live, Refused, sentAttributes, type Answer, type CountedEvent, type World } from './world.js';
 
 /** A call under way: it works on a copy of the user, which replaces the user when nothing refuses any more. */
 interface Call {
@@ -101,13 +101,14 @@ function eventBody(world: World, user: User, metric: Metric, { completed, earned
   };
 }
 
-/** Everything that an event does to a user, in the order of the rule. */
-function act(world: World, call: Call, metric: Metric, value: Amount, attributes: ReadonlyMap<string, string>): Results {
+/** Everything that an event does to a user, in the order of the rule. A correction does not count for streaks. */
+function act(world: World, call: Call, metric: Metric, counted: Pick<CountedEvent, 'value' | 'attributes' | 'isCorrection'>): Results {
+  const { value, attributes, isCorrection } = counted;
   const { user, created } = call;
   const { frequency } = world.config.streaks;
   const total = countTotal(world, user, metric, value);
   achievements.count(world.config, user, metric.id, value, attributes);
-  const lengths = streaks.count(world, user, metric.id, value) ? streaks.extend(world, user) : [];
+  const lengths = !isCorrection && streaks.count(world, user, metric.id, value) ? streaks.extend(world, user) : [];
   const isExtended = lengths.some(({ source }) => source === `streak:${frequency}`);
   const completed = achievements.completeByEvent(world, user, metric.id, isExtended);
   const extendedTo = isExtended ? user.streaks[frequency].length : null;
@@ -142,8 +143,35 @@ export function event(world: World, { metricKey, user: sent, value, attributes, 
   const eventAttributes = sentAttributes(config, 'event', attributes);
   const call = begin(world, sent);
   if (idempotencyKey !== undefined) call.user.usedKeys.set(usedKey, world.now);
-  const body = eventBody(world, call.user, metric, act(world, call, metric, amount(value), eventAttributes));
+  const counted = { value: amount(value), attributes: eventAttributes, isCorrection: false };
+  const results = act(world, call, metric, counted);
+  const eventId = keep(world, { ...counted, userId: sent.id, metricId: metric.id });
+  const body = { eventId, ...eventBody(world, call.user, metric, results) };
   return { status: 201, body: idempotencyKey === undefined ? body : { ...body, idempotencyKey, idempotentReplayed: false } };
+}
+
+/** Keeps an event that was counted. Returns its id. */
+function keep({ events }: World, counted: Omit<CountedEvent, 'correctedBy'>): string {
+  const id = `event-${events.size + 1}`;
+  events.set(id, { ...counted, correctedBy: null });
+  return id;
+}
+
+/** Rule "Corrections": counts the negative value of an event, once. */
+export function correct(world: World, userId: string, eventId: string): Answer {
+  const { config, events } = world;
+  const event = events.get(eventId);
+  if (event?.userId !== userId) throw new Refused(404, 'there is no such event');
+  if (event.isCorrection || event.value === 0n) throw new Refused(422, 'it cannot be corrected');
+  if (event.correctedBy !== null) return { status: 200 };
+  const metric = live(config.metrics).find(({ id }) => id === event.metricId);
+  if (!metric) throw new Refused(404, 'the metric is archived');
+  const isKnown = (id: string): boolean => live(config.attributes).some((attribute) => attribute.id === id);
+  const attributes = new Map([...event.attributes].filter(([id]) => isKnown(id)));
+  const counted = { value: -event.value, attributes, isCorrection: true };
+  act(world, begin(world, { id: userId }), metric, counted);
+  event.correctedBy = keep(world, { ...counted, userId, metricId: metric.id });
+  return { status: 201 };
 }
 
 /** Creates or changes a user. */

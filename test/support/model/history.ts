@@ -63,6 +63,8 @@ export type Step =
   | { readonly do: 'restore'; readonly userId: string }
   /** `isUndone`: a restore follows at once. */
   | { readonly do: 'reset'; readonly userId: string; readonly isUndone: boolean }
+  /** Takes back one of the events. */
+  | { readonly do: 'correct'; readonly nth: number }
   | { readonly do: 'adjust'; readonly userId: string; readonly key: string; readonly amount: number }
   | { readonly do: 'delete'; readonly userId: string }
   /** A new version of the configuration. Some users are read just before it, some just after. */
@@ -136,6 +138,8 @@ class Run {
   private readonly usedAt = new Map<string, number>();
   /** Keys that had expired when the retention became longer: they count again if the worker had not removed them (docs/rules/idempotency.md). */
   private readonly open = new Set<string>();
+  /** What each side calls an event. */
+  private readonly events: { readonly user: string; readonly model: string; readonly subject: string }[] = [];
   /** What each side calls a pause. */
   private readonly pauses: { readonly model: string; readonly subject: string }[] = [];
 
@@ -206,6 +210,9 @@ class Run {
         await this.ask(['resetStreak', step.userId]);
         if (step.isUndone) await this.ask(['restoreStreak', step.userId]);
         return;
+      case 'correct':
+        await this.correct(step.nth);
+        return;
       case 'adjust':
         await this.ask(['adjustPoints', step.userId, step.key, { amount: step.amount }]);
         return;
@@ -237,12 +244,27 @@ class Run {
     const { idempotencyKey, ...unkeyed } = request;
     const name = keyName(request);
     if (idempotencyKey === undefined || this.open.has(name)) {
-      await this.ask(['event', unkeyed]);
+      this.noteEvent(request, await this.ask(['event', unkeyed]));
       return;
     }
     this.keyed.push(request);
-    const [{ status }] = await this.ask(['event', request]);
-    if (status === 201) this.usedAt.set(name, this.now);
+    const answers = await this.ask(['event', request]);
+    this.noteEvent(request, answers);
+    if (answers[0].status === 201) this.usedAt.set(name, this.now);
+  }
+
+  private noteEvent({ user: { id } }: EventRequest, [model, subject]: readonly [model: Answer, subject: Answer]): void {
+    const idOf = ({ body }: Answer): string => (body as { eventId: string }).eventId;
+    if (model.status === 201) this.events.push({ user: id, model: idOf(model), subject: idOf(subject) });
+  }
+
+  private async correct(nth: number): Promise<void> {
+    const { length } = this.events;
+    // Newer ones first.
+    const event = this.events[length - 1 - (nth % Math.max(1, length))];
+    if (!event) return;
+    const { user, model, subject } = event;
+    this.compare(['correctEvent', user, model], this.model.correctEvent(user, model), await this.subject.correctEvent(user, subject));
   }
 
   /** Notes the keys that had expired when a document with a longer retention comes into force. */

@@ -39,7 +39,7 @@ export class Model implements Operations {
 
   constructor(config: ConfigDocument, nowMs: number) {
     this.noteNamed(config);
-    this.world = { config, now: nowMs, sequence: 0, users: new Map(), boards: new Map() };
+    this.world = { config, now: nowMs, sequence: 0, users: new Map(), boards: new Map(), events: new Map() };
     // Boards whose start has come are filled before there is a user.
     sweep(this.world, nowMs);
   }
@@ -166,6 +166,10 @@ export class Model implements Operations {
     });
   }
 
+  correctEvent(userId: string, eventId: string): Answer {
+    return this.answer(() => calls.correct(this.world, userId, eventId));
+  }
+
   deleteUser(id: string): Answer {
     return this.answer(() => {
       const isNamed = this.named.delete(id);
@@ -173,11 +177,17 @@ export class Model implements Operations {
         // What was due happens first, to the others on the boards too.
         this.settled(id);
         this.world.users.delete(id);
+        this.forgetEvents(id);
         leaveForGood(this.world, id);
       }
       this.world.config = withoutBoostsOf(this.world.config, id);
       return { status: 200 };
     });
+  }
+
+  /** The events of a deleted user: a later user with the same id has others. Their ids are not given again. */
+  private forgetEvents(id: string): void {
+    for (const [eventId, event] of this.world.events) if (event.userId === id) this.world.events.set(eventId, { ...event, userId: '' });
   }
 
   user(id: string): Answer {

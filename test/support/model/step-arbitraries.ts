@@ -266,6 +266,7 @@ const others: readonly fc.WeightedArbitrary<Step>[] = [
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deletePause' as const), nth: fc.nat(5) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('restore' as const), userId }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('reset' as const), userId, isUndone: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('correct' as const), nth: fc.nat(12) }) },
   {
     weight: 3,
     arbitrary: fc.record({

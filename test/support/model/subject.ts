@@ -71,6 +71,9 @@ export interface Operations {
   /** 200 with `{awarded, total, level}`, the level's key; 404 for an unknown points system; 422 (also where nothing changes). */
   adjustPoints(userId: string, key: string, adjustment: Adjustment): Answer;
 
+  /** 201 or, if it was corrected before, 200; 404, 422. Without a body. `eventId` is what `event` has answered. */
+  correctEvent(userId: string, eventId: string): Answer;
+
   /** 200, 404. Without a body. */
   deleteUser(id: string): Answer;
 

@@ -1,9 +1,21 @@
 /** State and shared parts of the model: the whole state, filters, refusals and responses. */
 import type { AttributeFilter, ConfigDocument, ConfigObject } from '../../../src/config/schema/model.js';
+import type { Amount } from './decimal.js';
 import type { BoardState } from './leaderboards.js';
 import type { User } from './users.js';
 
 /** Everything there is. `sequence` counts the changes of values: of two equal values, the one with the lower number was there first. */
+/** An event that was counted, as far as a correction takes it back. */
+export interface CountedEvent {
+  readonly userId: string;
+  readonly metricId: string;
+  readonly value: Amount;
+  /** By the id of the attribute. */
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly isCorrection: boolean;
+  correctedBy: string | null;
+}
+
 export interface World {
   config: ConfigDocument;
   now: number;
@@ -12,6 +24,8 @@ export interface World {
   readonly users: Map<string, User>;
   /** By the id of the leaderboard. */
   readonly boards: Map<string, BoardState>;
+  /** By the id of the event. */
+  readonly events: Map<string, CountedEvent>;
 }
 
 /** What a call is answered with. A refusal has no body: its words are not compared. */

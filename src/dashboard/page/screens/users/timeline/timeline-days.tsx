@@ -118,7 +118,8 @@ function What({ entry }: { readonly entry: Item['entry'] }) {
 
 const signed = (value: number): string => (value < 0 ? `−${formatNumber(-value)}` : `+${formatNumber(value)}`);
 
-function EventText({ event: { metric, value, total, attributes, idempotencyKey, awards } }: { readonly event: EventEntry }) {
+function EventText({ event }: { readonly event: EventEntry }) {
+  const { metric, value, total, attributes, idempotencyKey, corrects, awards } = event;
   const { href } = useScope();
   return (
     <p>
@@ -129,6 +130,7 @@ function EventText({ event: { metric, value, total, attributes, idempotencyKey, 
           {key}: {text}
         </Badge>
       ))}
+      {corrects !== undefined && <Badge tone="warning">takes back event {corrects}</Badge>}
       {idempotencyKey !== null && <Badge>idempotency key {idempotencyKey}</Badge>}
       {awards.length === 0 && <span class="hint"> · no points</span>}
     </p>
