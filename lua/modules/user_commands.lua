@@ -1,5 +1,5 @@
--- Commands about one user that are no events: identify, complete an achievement, adjust points, preferences, device tokens, freezes, pauses,
--- restore or reset a streak.
+-- Commands about one user that are no events: identify, complete an achievement, adjust points, preferences, device tokens, freezes,
+-- pauses, restore or reset a streak.
 local contract = require('contract')
 local achievements = require('achievements')
 local command = require('command')
@@ -68,8 +68,8 @@ command.of_user('completeAchievement', UPSERT, function(tx, args, position)
 end)
 
 -- Adds points to a user, or takes them.
--- Arguments: user, system, amount, entryId, idempotencyKey, idBytes, reason, keyId. Replies: ok and the packed ledger entry; replay, the first
--- adjustment's id as bytes, and the total; userUnknown, nothingToAdjust.
+-- Arguments: user, system, amount, entryId, idempotencyKey, idBytes, reason, keyId. Replies: ok and the packed ledger entry; replay, the
+-- first adjustment's id as bytes, and the total; userUnknown, nothingToAdjust.
 command.of_user('adjustPoints', UPDATE, function(tx, args, position)
   local no, key = args[position.system], args[position.idempotencyKey]
   local keys_hash = used_keys.hash(tx.part, no, tx.user)

@@ -160,7 +160,7 @@ export async function summarisePoints(
 }
 
 /** Points that an operator adds to a user, or takes. */
-export interface Adjustment {
+interface Adjustment {
   readonly user: string;
   /** Negative takes points. */
   readonly amount: number;

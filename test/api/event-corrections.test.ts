@@ -30,7 +30,7 @@ describe('Corrections of events', () => {
   afterEach(() => world.stop());
 
   const correct = (user: string, event: string): Promise<Reply> =>
-    world.request('POST', `/admin/v1/users/${user}/events/${event}/correction`, { body: {} });
+    world.request('POST', `/admin/v1/users/${user}/events/${event}/correction`);
   const timeline = async (user: string): Promise<readonly Entry[]> =>
     (await read<{ entries: Entry[] }>(world, `/admin/v1/users/${user}/timeline`)).entries;
   const totalOf = async (user: string): Promise<number> => (await read<{ current: number }>(world, `/v1/users/${user}/metrics/m`)).current;
