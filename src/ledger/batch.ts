@@ -199,7 +199,7 @@ function collectEvent(batch: Batch, event: EventEntry, id: string): void {
 
 function collectKey({ keys }: Batch, entry: EntryOfUser, object: number): void {
   const { key, user } = entry;
-  // Neither a user id nor a key contains a control character.
+  // Neither a user id nor a key contains a line break.
   if (key !== undefined) keys.set(`${object}:${user}\n${key}`, { entry, object, key });
 }
 

@@ -171,8 +171,8 @@ const actions: readonly (readonly [pattern: RegExp, action: Action])[] = [
   [/^(\S+) takes back the event$/, ({ subject, eventId }, user = '') => subject.correctEvent(user, eventId)],
   [
     /^(\S+) is adjusted by (-?\d+)(?: in (\S+))?(?: with (\S+))?$/,
-    ({ subject, document }, user = '', amount, system, idempotencyKey) =>
-      subject.adjustPoints(user, system ?? document.pointsSystems[0]?.key ?? '', { amount: Number(amount), idempotencyKey }),
+    ({ subject, document }, user = '', amount = '', system = document.pointsSystems[0]?.key ?? '', idempotencyKey) =>
+      subject.adjustPoints(user, system, { amount: Number(amount), idempotencyKey }),
   ],
   [/^(\S+) is off on (-|[0-6]+)$/, ({ subject }, user = '', days = '') => subject.setStreakPreferences(user, { daysOff: daysOf(days) })],
   [/^(\S+) restores the streak$/, ({ subject }, user = '') => subject.restoreStreak(user)],
