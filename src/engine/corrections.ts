@@ -34,10 +34,12 @@ function attributesOf(config: ActiveConfig, { attributes }: StoredEvent): Record
 }
 
 /**
- * Counts the negative value of a user's event, once (docs/rules/events.md). Throws a 404 for an unknown event and an archived metric, and a 422 for
- * an event that can't be corrected or whose correction is refused.
+ * Counts the negative value of a user's event, once (docs/rules/events.md). Throws a 404 for an unknown event, an archived metric and a user who has
+ * been deleted meanwhile, and a 422 for an event that can't be corrected or whose correction is refused.
  */
-export async function correctEvent({ engine, clock, history }: Stores, tenant: number, user: string, id: string): Promise<Correction> {
+export async function correctEvent({ engine, clock, history }: Stores, tenant: number, user: string, sentId: string): Promise<Correction> {
+  // As Postgres writes it: the key of the correction contains it.
+  const id = sentId.toLowerCase();
   const { ledgerId } = await clock.ledgerId(tenant);
   await history.waitFor(tenant, ledgerId);
   const event = await history.event(tenant, user, id);

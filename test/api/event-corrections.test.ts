@@ -57,6 +57,7 @@ describe('Corrections of events', () => {
     expect(replies.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 200, 201]);
     const ids = new Set(replies.map(({ body }) => (body as Correction).eventId));
     expect(ids.size).to.equal(1);
+    expect(bodyOf<Correction>(await correct('ana', eventId.toUpperCase()), 200)).to.include({ eventId: [...ids][0], corrects: eventId });
     await world.setClock('2040-01-09T12:00:00Z');
     const later = bodyOf<Correction>(await correct('ana', eventId), 200);
     expect(later).to.deep.equal({ eventId: [...ids][0], corrects: eventId, value: -4, idempotentReplayed: true });
