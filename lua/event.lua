@@ -101,13 +101,17 @@ local function count_event(call, args, base, last)
   if ledger.is_full(call) then
     return { outcome.ledgerFull }
   end
+  local is_correction = idempotency_key:byte(1) == contract.correctionByte
+  -- The user may have been deleted since the event that it corrects was read.
+  if is_correction and not tx.exists then
+    return { outcome.userUnknown }
+  end
   local streak_before
   streak_before, refusal = users.apply_patch(tx)
   if refusal then
     return refusal
   end
   local attributes, attribute_list = read_attributes(args, after_patch, last)
-  local is_correction = idempotency_key:byte(1) == contract.correctionByte
   local event = { metric = metric.no, value = value, attributes = attributes, is_correction = is_correction }
   local before = stored_total(tx, metric)
   local total
@@ -146,7 +150,7 @@ end
 -- Counts one event.
 -- Arguments: user, metric, value, eventId, idempotencyKey, idBytes, patchPairs, the patch, the event's attributes. Replies: ok and the
 -- packed ledger entry; replay, the first event's id as bytes, the total and the packed streak; unknownZone, again, ledgerFull,
--- emailRequired, signUpDateTooLate, totalOutOfRange, outOfPoints, refused.
+-- emailRequired, signUpDateTooLate, totalOutOfRange, outOfPoints, refused; to a correction userUnknown.
 command.with_plan('track', function(call, args)
   return count_event(call, args, 0, #args)
 end)

@@ -5,6 +5,7 @@ local devices = require('devices')
 local leaderboards = require('leaderboards')
 local ledger = require('ledger')
 local partition = require('partition')
+local used_keys = require('used_keys')
 local outcome, record = contract.outcome, contract.record
 
 -- Every record of the user's hash but the texts, also those of earlier configurations.
@@ -83,13 +84,13 @@ command.of_user('deleteUser', { writes = true }, function(tx, args, position)
 end)
 
 -- Deletes idempotency keys, except those that another event has used since.
--- Arguments: metric, user, key and the event's id as bytes, of each. Replies: ok.
+-- Arguments: metric or system, user, key and the id, as bytes, of the event or adjustment, of each. Replies: ok.
 command.on_partition('deleteKeys', function(call, args, position)
   for i = position.rest, #args, 4 do
-    local used_keys, used, id = call.part.idempotency .. args[i] .. ':' .. args[i + 1], args[i + 2], args[i + 3]
-    local stored = redis.call('HGET', used_keys, used)
+    local keys_hash, used, id = used_keys.hash(call.part, args[i], args[i + 1]), args[i + 2], args[i + 3]
+    local stored = used_keys.find(keys_hash, used)
     if stored and stored:sub(1, #id) == id then
-      redis.call('HDEL', used_keys, used)
+      redis.call('HDEL', keys_hash, used)
     end
   end
   return { outcome.ok }

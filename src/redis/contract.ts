@@ -235,9 +235,10 @@ export const functions = {
   /** Activates a configuration version, unless a newer one is active. `blob` is the plan; the switch is published on `channel`. */
   activate: [...context, 'blob', 'planTtlS', 'channel'],
   /**
-   * One event, or the correction of one (redis/layout.ts, correctionMark). `value` is empty for an event that the configuration refuses unless its key has been used, and which has nothing after the
-   * named arguments. `idempotencyKey` is in the form of redis/encoding.ts, empty for none; `idBytes` is the event's id as bytes.
-   * After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no and value.
+   * One event, or the correction of one (redis/layout.ts, correctionMark). `value` is empty for an event that the configuration refuses unless
+   * its key has been used, and which has nothing after the named arguments. `idempotencyKey` is in the form of redis/encoding.ts, empty for
+   * none; `idBytes` is the event's id as bytes. After the named ones: `patchPairs` pairs of field and value, then pairs of event attribute no
+   * and value.
    */
   track: [...context, 'user', 'metric', 'value', 'eventId', 'idempotencyKey', 'idBytes', 'patchPairs'],
   /**
@@ -315,8 +316,8 @@ export const functions = {
   /** One user's place on a board, in the run of the user's local date where `run` is empty, and the user's revision (history/reader.ts). */
   readPlace: [...context, 'user', 'entryId', 'leaderboard', 'run'],
   /**
-   * Removes idempotency keys, unless another event has used them since: then groups of four, metric no, user, key and the id, as bytes, of the
-   * event that used it.
+   * Removes idempotency keys, unless another event has used them since: then groups of four, metric or system no, user, key and the id, as
+   * bytes, of the event or adjustment that used it.
    */
   deleteKeys: [...context],
   /** The newest id of the ledger. */

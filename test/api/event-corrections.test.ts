@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { bodyOf, configText, read, track } from '../support/answers.js';
+import { trackCall } from '../../src/engine/events.js';
+import { outcomes } from '../../src/redis/contract.js';
+import { correctionKey } from '../../src/redis/encoding.js';
+import { bodyOf, configText, read, track, userPath } from '../support/answers.js';
 import { errorOf } from '../support/admin.js';
 import { differences } from '../support/differences.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
@@ -88,6 +92,14 @@ describe('Corrections of events', () => {
       const reply = await correct(user, event);
       expect([reply.status, errorOf(reply)]).to.satisfy(([code, text]: [number, string]) => code === status && error.test(text), `${user} ${event}`);
     }
+  });
+
+  it('do not create a user who has been deleted since the event was read', async () => {
+    const idempotencyKey = correctionKey(randomUUID());
+    const request = { metricKey: 'm', user: { id: 'gone' }, value: -4, attributes: undefined, idempotencyKey };
+    const { outcome } = await world.engine.call(world.tenant, 'track', (active) => trackCall(active, request, randomUUID()));
+    expect(outcome).to.equal(outcomes.userUnknown);
+    expect((await world.get(userPath('gone'))).status).to.equal(404);
   });
 
   it('are refused while the metric is archived', async () => {
