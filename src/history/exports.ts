@@ -2,7 +2,7 @@ import { numberArray } from '../postgres/arrays.js';
 import { boundsOf, type LongReads } from '../postgres/long-reads.js';
 import type { OpenRows, Span } from '../shared/open-rows.js';
 import { firstPlaceFirst } from '../shared/ranking.js';
-import type { AwardRow, EventRow } from './timeline.js';
+import { type AwardRow, type EventRow, adjustmentColumn } from './timeline.js';
 import { type ListedUser, type ProfileRow, profileColumns, profileOf } from './user-directory.js';
 
 export type ExportedEvent = Omit<EventRow, 'awards'> & { readonly userId: string };
@@ -43,7 +43,8 @@ const awardsQuery = `
            select 1 from user_metrics as own join events as event
                on event.tenant = $1 and event.user_id = awards.user_id and event.metric = own.metric and event.at = awards.at
               and event.id = awards.event_id
-            where own.tenant = $1 and own.user_id = awards.user_id) then event_id end as "eventId"
+            where own.tenant = $1 and own.user_id = awards.user_id) then event_id end as "eventId",
+         ${adjustmentColumn}
     from awards where tenant = $1 and at >= $2::timestamptz and at < $3::timestamptz order by user_id, system, at, awards.rev, ordinal, id`;
 
 const rankingsOf = (ranked: string): string => `

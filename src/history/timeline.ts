@@ -185,20 +185,22 @@ const awardsOfEventsQuery = `
    where mine.tenant = $1 and mine.user_id = $2
    order by award.rev, award.ordinal`;
 
+/** Why an operator adjusted points (AdjustmentRow); null for another award. A join could lead to another plan than the order of an index. */
+export const adjustmentColumn = `
+  case when trigger = ${noTrigger} then (
+    select json_build_object('id', adjusted.id, 'reason', adjusted.reason, 'keyId', adjusted.key_id, 'keyName', coalesce(api_keys.name, ''))
+      from points_adjustments as adjusted left join api_keys on api_keys.id = adjusted.key_id
+     where adjusted.tenant = awards.tenant and adjusted.user_id = awards.user_id and adjusted.id = awards.event_id) end as adjustment`;
+
 const otherAwardsQuery = `
-  select award.*, case when adjusted.id is not null then json_build_object(
-           'id', adjusted.id, 'reason', adjusted.reason, 'keyId', adjusted.key_id, 'keyName', coalesce(api_keys.name, '')) end as adjustment
-    from user_points as mine cross join lateral (
-    select ${awardColumns}, null as "eventId", event_id as "entryId" from awards
+  select award.* from user_points as mine cross join lateral (
+    select ${awardColumns}, null as "eventId", ${adjustmentColumn} from awards
      where tenant = $1 and user_id = $2 and system = mine.system and at >= $3 and at <= $4 and (at, awards.rev, ordinal) < ($4, $5, $6)
        and (trigger = any($8::integer[]) or not exists (
          select 1 from user_metrics as own join events as event
              on event.tenant = $1 and event.user_id = $2 and event.metric = own.metric and event.at = awards.at and event.id = awards.event_id
           where own.tenant = $1 and own.user_id = $2))
      order by awards.at desc fetch first $7 rows with ties) as award
-    left join points_adjustments as adjusted
-           on award.trigger = ${noTrigger} and adjusted.tenant = $1 and adjusted.user_id = $2 and adjusted.id = award."entryId"
-    left join api_keys on api_keys.id = adjusted.key_id
    where mine.tenant = $1 and mine.user_id = $2
    order by award.at desc, award.rev desc, award.ordinal desc limit $7`;
 

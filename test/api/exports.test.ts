@@ -57,6 +57,8 @@ const byId = (rows: readonly Row[]): Row[] => [...rows].sort((a, b) => (String(a
 describe('An export', () => {
   let world: World;
   const boards = new Map<string, string>();
+  /** The event that is taken back. */
+  let mistake = '';
   before(async () => {
     world = await startWorld({ config: configText(config) });
     const users: readonly (readonly [id: string, body: object])[] = [
@@ -68,7 +70,12 @@ describe('An export', () => {
     await track(world, 'm', { user: 'ana', value: 5, attributes: { device: '@phone' }, key: 'first' });
     await track(world, 'm', { user: 'ana', value: 1.5 });
     await track(world, 'm', { user: '-ben', value: -2 });
-    await track(world, 'm', { user: 'cy;é🔥', value: 1 });
+    mistake = (await track(world, 'm', { user: 'cy;é🔥', value: 1 })).eventId;
+    const correction = `/admin/v1/users/${encodeURIComponent('cy;é🔥')}/events/${mistake}/correction`;
+    bodyOf(await world.request('POST', correction), 201);
+    const system = (await world.engine.config(world.tenant)).systems.get('p')!;
+    const adjustments = [{ userId: '-ben', amount: 3, reason: '=A promise' }];
+    bodyOf(await world.request('POST', `/admin/v1/points/${system.id}/adjustments`, { body: { adjustments } }), 201);
     await world.request('POST', '/v1/achievements/by-call/complete', { body: { user: { id: 'ana' } } });
     for (const { key, id } of await read<{ key: string; id: string }[]>(world, '/admin/v1/leaderboards')) boards.set(key, id);
   });
@@ -102,14 +109,15 @@ describe('An export', () => {
     for (const userId of ids) {
       for (const { type, awards: _, ...event } of await entries(userId)) if (type === 'event') expected.push({ userId, ...event });
     }
-    expect(expected).to.have.lengthOf(4);
+    expect(expected).to.have.lengthOf(5);
     expect(byId(await ndjson(world, 'events'))).to.deep.equal(byId(expected));
     const [head, ...rows] = await csv(world, 'events');
-    expect(head).to.deep.equal('id,userId,at,day,metric.key,value,total,idempotencyKey,attributes.device'.split(','));
+    expect(head).to.deep.equal('id,userId,at,day,metric.key,value,total,idempotencyKey,corrects,attributes.device'.split(','));
     const values = rows.map((row) => [row[1], ...row.slice(4)].join(' '));
-    expect(values).to.have.members(["'-ben m -2 -2  ", 'ana m 1.5 6.5  ', "ana m 5 5 first '@phone", 'cy;é🔥 m 1 1  ']);
+    const taken = ['cy;é🔥 m 1 1   ', `cy;é🔥 m -1 0  ${mistake} `];
+    expect(values).to.have.members(["'-ben m -2 -2   ", 'ana m 1.5 6.5   ', "ana m 5 5 first  '@phone", ...taken]);
     // Both may be of one millisecond.
-    expect(values.filter((value) => value.startsWith('ana '))).to.deep.equal(["ana m 5 5 first '@phone", 'ana m 1.5 6.5  ']);
+    expect(values.filter((value) => value.startsWith('ana '))).to.deep.equal(["ana m 5 5 first  '@phone", 'ana m 1.5 6.5   ']);
   });
 
   it('of awards has each as the timeline does, with the event that it is for', async () => {
@@ -119,14 +127,19 @@ describe('An export', () => {
         expected.push(...awards.map((award) => ({ userId, ...award })), ...(type === 'award' ? [{ userId, ...entry }] : []));
       }
     }
-    expect(expected.filter(({ eventId }) => eventId === null)).to.have.lengthOf(1);
+    expect(expected.filter(({ eventId }) => eventId === null)).to.have.lengthOf(2);
     expect(byId(await ndjson(world, 'awards'))).to.deep.equal(byId(expected));
     const [head, ...rows] = await csv(world, 'awards');
-    expect(head).to.deep.equal('id,userId,at,day,system.key,trigger.key,trigger.type,awarded,total,level.key,boosts,eventId'.split(','));
+    const own = ['reason', 'key.id', 'key.name'].map((field) => `adjustment.${field}`);
+    expect(head).to.deep.equal([
+      ...'id,userId,at,day,system.key,trigger.key,trigger.type,awarded,total,level.key,boosts,eventId'.split(','),
+      ...own,
+    ]);
     expect(rows).to.have.lengthOf(expected.length);
     const totals = rows.filter(([, user]) => user === 'ana').map((row) => Number(row[8]));
     expect(totals).to.have.lengthOf(3);
     expect(totals, 'in the order of the awards').to.deep.equal([...totals].sort((a, b) => a - b));
+    expect(rows.flatMap((row) => row.at(-own.length) ?? [])).to.deep.equal(["'=A promise"]);
   });
 
   it('of a leaderboard has what its ranking has, of all groups', async () => {
@@ -162,7 +175,7 @@ describe('An export', () => {
   it('can have a span of time', async () => {
     const count = async (path: string): Promise<number> => (await ndjson(world, path)).length;
     const span = 'from=2040-01-02T12:00:00Z&until=2040-01-02T12:00:01Z';
-    expect([await count(`users?${span}`), await count(`events?${span}`)]).to.deep.equal([3, 4]);
+    expect([await count(`users?${span}`), await count(`events?${span}`)]).to.deep.equal([3, 5]);
     for (const kind of ['users', 'events', 'awards']) {
       expect(await count(`${kind}?until=2040-01-02T12:00:00Z`), kind).to.equal(0);
       expect(await count(`${kind}?from=2040-01-02T12:00:01Z`), kind).to.equal(0);

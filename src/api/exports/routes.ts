@@ -95,7 +95,7 @@ const events: Exported<ExportedEvent, Event> = {
   columns: (config) => [
     ...fields<Event>('id', 'userId', 'at', 'day'),
     ['metric.key', ({ metric }) => metric.key],
-    ...fields<Event>('value', 'total', 'idempotencyKey'),
+    ...fields<Event>('value', 'total', 'idempotencyKey', 'corrects'),
     ...attributeColumns(eventKeys(config)),
   ],
 };
@@ -114,6 +114,9 @@ const awards: Exported<ExportedAward, Award> = {
     ...fields<Award>('awarded', 'total'),
     ['level.key', ({ level }) => level?.key],
     ...fields<Award>('boosts', 'eventId'),
+    ['adjustment.reason', ({ adjustment }) => adjustment?.reason],
+    ['adjustment.key.id', ({ adjustment }) => adjustment?.key.id],
+    ['adjustment.key.name', ({ adjustment }) => adjustment?.key.name],
   ],
 };
 
