@@ -263,7 +263,7 @@ create table events (
   value double precision not null,
   total double precision not null, -- the user's total after the event
   attributes jsonb, -- number of the attribute → value
-  idempotency_key text,
+  idempotency_key text, -- of a correction: U+0002, and the id of the event that it corrects
   day date not null,
   at timestamptz not null,
   rev bigint not null default 0, -- orders the events of a user: several share a millisecond
@@ -327,6 +327,7 @@ create table points_adjustments (
   key_id uuid not null,
   primary key (tenant, user_id, id)
 );
+alter table points_adjustments alter column reason set statistics 0;
 
 -- The users' points and levels, for backfills, summaries of all users, counts of levels and points.changed.
 create table user_points (

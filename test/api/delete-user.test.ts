@@ -103,6 +103,9 @@ describe('Deleting a user', () => {
     await bodyOf(await world.request('POST', '/admin/v1/streaks/freezes', { body: { freezes: [{ userId: zoe }] } }), 201);
     const pause = { userId: zoe, start: '2040-02-01', end: '2040-02-02' };
     await bodyOf(await world.request('POST', '/admin/v1/streaks/pauses', { body: { pauses: [pause] } }), 201);
+    const system = (await world.engine.config(world.tenant)).systems.get('p')!;
+    const adjustment = { userId: zoe, amount: 3, reason: 'Promised to Zoë Zimmer', idempotencyKey: 'key-of-zoe-promised' };
+    bodyOf(await world.request('POST', `/admin/v1/points/${system.id}/adjustments`, { body: { adjustments: [adjustment] } }), 201);
     for (const [date, city] of [
       ['2040-01-02', 'Zwickau'],
       ['2040-01-03', 'Zella-Mehlis'],
@@ -129,8 +132,8 @@ describe('Deleting a user', () => {
     await live(world);
     await world.drain();
     const before = (await traces(world)).join('\n');
-    for (const where of ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_state'])
-      expect(before).to.contain(where);
+    const stores = ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_state'];
+    for (const where of [...stores, 'points_adjustments']) expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);
     expect((await remove(world)).status).to.equal(404);
