@@ -71,7 +71,10 @@ describe('The audit log', () => {
       await admin('POST', '/streaks/reset', { users: [{ id: 'ana' }, { id: 'cora' }] });
       const systemId = (await world.engine.config(1)).systems.get('p')?.id;
       const adjusted = { amount: 5, reason: 'An apology to Cora', idempotencyKey: 'one' };
-      const adjustments = [{ userId: 'cora', ...adjusted }, { userId: 'ana', amount: -5, reason: 'Nothing to take' }];
+      const adjustments = [
+        { userId: 'cora', ...adjusted },
+        { userId: 'ana', amount: -5, reason: 'Nothing to take' },
+      ];
       for (let time = 0; time < 2; time += 1) await admin('POST', `/points/${systemId}/adjustments`, { adjustments });
       await admin('POST', '/application-api-keys', [{ userId: 'ana' }]);
       await create('/tenants', { customerId: 'acme', name: 'Acme' });

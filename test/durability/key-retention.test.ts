@@ -13,7 +13,11 @@ describe('Idempotency keys that are kept for two days', () => {
   let world: World;
   beforeEach(async () => {
     world = await startWorld({
-      config: configText({ settings: { idempotencyRetentionDays: 2 }, metrics: [{ key: 'cards', name: 'Cards' }] }),
+      config: configText({
+        settings: { idempotencyRetentionDays: 2 },
+        metrics: [{ key: 'cards', name: 'Cards' }],
+        points: [{ key: 'xp', name: 'XP' }],
+      }),
     });
   });
   afterEach(() => world.stop());
@@ -60,6 +64,30 @@ describe('Idempotency keys that are kept for two days', () => {
     await world.drain();
     await world.setClock(at(2 * dayMs));
     expect([await inRedis(), await inPostgres()]).to.deep.equal([['c'], ['c']]);
+    expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
+  });
+
+  it('are those of adjustments of points as well', async () => {
+    await first();
+    const system = (await world.engine.config(world.tenant)).systems.get('xp')!;
+    const adjustments = [{ userId: 'ana', amount: 5, reason: 'Sorry', idempotencyKey: 'b' }];
+    const adjust = async (): Promise<unknown[]> => {
+      const reply = await world.request('POST', `/admin/v1/points/${system.id}/adjustments`, { body: { adjustments } });
+      const { created } = bodyOf<{ created: { total: number; idempotentReplayed: boolean }[] }>(reply, 201);
+      return created.map(({ total, idempotentReplayed }) => [total, idempotentReplayed]);
+    };
+    expect(await adjust()).to.deep.equal([[5, false]]);
+    await world.setClock(at(2 * dayMs - 1));
+    expect(await adjust()).to.deep.equal([[5, true]]);
+    expect([await inRedis(), await inPostgres()]).to.deep.equal([
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+    await world.setClock(at(2 * dayMs));
+    expect(await adjust()).to.deep.equal([[10, false]]);
+    await world.drain();
+    await world.setClock(at(5 * dayMs));
+    expect([await inRedis(), await inPostgres()]).to.deep.equal([[], []]);
     expect(await differences(world.redis, world.pool, world.partition)).to.deep.equal([]);
   });
 

@@ -4,7 +4,6 @@ import type { Amount } from './decimal.js';
 import type { BoardState } from './leaderboards.js';
 import type { User } from './users.js';
 
-/** Everything there is. `sequence` counts the changes of values: of two equal values, the one with the lower number was there first. */
 /** An event that was counted, as far as a correction takes it back. */
 export interface CountedEvent {
   readonly userId: string;
@@ -16,6 +15,7 @@ export interface CountedEvent {
   correctedBy: string | null;
 }
 
+/** Everything there is. `sequence` counts the changes of values: of two equal values, the one with the lower number was there first. */
 export interface World {
   config: ConfigDocument;
   now: number;
