@@ -64,7 +64,10 @@ interface OwnTrigger {
 }
 
 /** The lists of a response. An archived object is in them if it has counts in the span. */
-function listsOf(config: ActiveConfig, series: Series): Pick<AnalyticsDaysResponse, 'metrics' | 'triggers' | 'adjustments' | 'achievements'> {
+function listsOf(
+  config: ActiveConfig,
+  series: Series,
+): Pick<AnalyticsDaysResponse, 'metrics' | 'triggers' | 'adjustments' | 'achievements'> {
   const { metrics, pointsSystems, achievements } = config.document;
   const shown = (kind: AnalyticsKind, isArchived: boolean, no: number): boolean => !isArchived || series.has(kind, no);
   return {

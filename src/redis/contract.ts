@@ -19,8 +19,8 @@ export const keyNames = {
   /** Hash per user (userRecords). Followed by the user's id. */
   user: 'u:',
   /**
-   * Hash per user and metric or points system: idempotency key → id of the event or adjustment, and when (redis/encoding.ts). Followed by the no of the
-   * metric or system, a colon and the user's id.
+   * Hash per user and metric or points system: idempotency key → id of the event or adjustment, and when (redis/encoding.ts). Followed by the no
+   * of the metric or system, a colon and the user's id.
    */
   idempotency: 'i:',
   /** List per points system and user: the newest awards first. Followed by the system's no, a colon and the user's id. */

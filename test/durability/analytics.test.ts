@@ -58,7 +58,16 @@ function counted(
 }
 
 /** The numbers of an answer, without what names them. */
-const numbersOf = ({ events, activeUsers, activeUsers30, newUsers, metrics, triggers, adjustments, achievements }: AnalyticsDaysResponse) => ({
+const numbersOf = ({
+  events,
+  activeUsers,
+  activeUsers30,
+  newUsers,
+  metrics,
+  triggers,
+  adjustments,
+  achievements,
+}: AnalyticsDaysResponse) => ({
   events,
   activeUsers,
   activeUsers30,
