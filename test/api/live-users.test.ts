@@ -73,6 +73,17 @@ describe('The live stream of a user', () => {
     expect(seen.streak).to.deep.equal([{ date: '2040-01-02', frequency: 'daily', length: 1, how: 'extended' }]);
   });
 
+  it('has adjustments of points, without the reason', async () => {
+    const client = await watch('adjusted');
+    const system = (await world.engine.config(world.tenant)).systems.get('p')!;
+    const adjustments = [{ userId: 'adjusted', amount: 12, reason: 'An apology' }];
+    bodyOf(await world.request('POST', `/admin/v1/points/${system.id}/adjustments`, { body: { adjustments } }), 201);
+    const seen = await change(client, 'the adjustment', ({ points }) => points['p']?.total === 12);
+    expect(seen.event).to.equal(null);
+    expect(seen.points['p']?.level?.key).to.equal('one');
+    expect(JSON.stringify(client.messages)).to.not.include('apology');
+  });
+
   it('has what calls and elapsed time changed, and nothing of other users', async () => {
     const client = await watch('ben');
     await track(world, 'm', { user: 'other', value: 9 });
