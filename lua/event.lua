@@ -75,18 +75,21 @@ end
 -- Counts the event whose arguments, in the order of `track`, start behind `base` and end at `last`. One without a value is refused by the
 -- configuration, unless it is a replay.
 local function count_event(call, args, base, last)
-  local position, part = contract.arg.track, call.part
+  local position = contract.arg.track
+  local user, id, id_bytes = args[base + position.user], args[base + position.eventId], args[base + position.idBytes]
   local no, value = args[base + position.metric], tonumber(args[base + position.value])
+  local idempotency_key = args[base + position.idempotencyKey]
+  local patch_pairs, first_rest = args[base + position.patchPairs], base + position.rest
+
   local metric = value and call.plan.metrics[no] or only_total(no)
-  local user, idempotency_key, id = args[base + position.user], args[base + position.idempotencyKey], args[base + position.eventId]
-  local keys_hash = used_keys.hash(part, metric.key, user)
+  local keys_hash = used_keys.hash(call.part, metric.key, user)
   local used = used_keys.find(keys_hash, idempotency_key)
-  local patch, after_patch = users.read_patch(args, args[base + position.patchPairs], base + position.rest)
+  local patch, after_patch = users.read_patch(args, patch_pairs, first_rest)
   local tx, refusal = transaction.fetch(call, user, metric.records, patch)
   if refusal then
     return refusal
   end
-  tx.id_bytes = args[base + position.idBytes]
+  tx.id_bytes = id_bytes
   local _
   _, refusal = settle.run(tx, id)
   local first_id = used and used_keys.id(tx, used)
