@@ -1,6 +1,6 @@
 import { messageLimits } from './message-limits.js';
 
-/** Every limit of the service, with its unit last in the name. */
+/** Every limit of the service, with its unit last in the name. test/unit/limits.test.ts asserts the relations between them. */
 export const limits = {
   /** Characters (code points) of a user id and of an idempotency key (docs/rules/users.md). */
   maxIdChars: 255,
