@@ -38,9 +38,8 @@ interface BoardRun {
 }
 
 /**
- * The JSON of what a configuration alone decides, by the numbers (`no`) that Redis replies with. A response to an event is put together from it,
- * since building and serializing the same objects for each event would take longer than everything else that a process does for it. The text is
- * what JSON.stringify makes of the object form; `open` texts lack the closing brace.
+ * The JSON of what a configuration alone decides, by the numbers (`no`) that Redis replies with. A response to an event is put together from it. The
+ * text is what JSON.stringify makes of the object form; `open` texts lack the closing brace.
  */
 export class PreparedJson {
   private static readonly ofConfig = new WeakMap<ActiveConfig, PreparedJson>();
