@@ -121,6 +121,7 @@ export class DeliveryQueue {
 
   /** Claims no more deliveries, waits for running attempts until `giveUp`, and releases the claims of the rest. */
   async stop(giveUp: Promise<unknown>): Promise<void> {
+    this.state.require('waiting', 'processing', 'processingAgain');
     this.state.setMode(this.state.mode === 'waiting' ? 'draining' : this.state.mode === 'processing' ? 'saving' : 'savingAgain');
     clearTimeout(this.collecting);
     this.wake();
@@ -141,6 +142,7 @@ export class DeliveryQueue {
 
   /** Runs a batch, and others while there is more to do. */
   private async runBatches(): Promise<void> {
+    this.state.require('processing', 'saving');
     try {
       do await this.context.limit(() => this.runBatch());
       while (this.beginAgain());

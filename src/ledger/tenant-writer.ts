@@ -154,6 +154,7 @@ export class TenantWriter {
 
   /** Called when the stream still has committed entries. */
   trimAgain(): void {
+    this.state.require('drained', 'behind');
     this.state.setMode('untrimmed');
   }
 
@@ -244,6 +245,7 @@ export class TenantWriter {
 
   /** Commits the entries before the next deletion of a user, or that deletion. Returns how many entries. */
   private async commit(position: Position, { entries: read, rows }: Prepared, publish: Publish | undefined): Promise<number> {
+    this.state.require('drained', 'behind');
     const [first] = read;
     if (first?.entry?.kind === 'deletion') {
       await this.deleteUser(position, first.id, first.entry.user);

@@ -120,8 +120,9 @@ export class WriteBehind {
   }
 
   start(): void {
+    this.state.require('idle');
     this.state.setMode('scanning');
-    this.scanning ??= this.scanUntilStopped();
+    this.scanning = this.scanUntilStopped();
   }
 
   /** A tenant's ledger has, or may have, entries that are to be committed at once: the first ones after a while, or ones that a reader waits for. */
@@ -161,6 +162,7 @@ export class WriteBehind {
   }
 
   private async drainAndClose(drainMs: number): Promise<void> {
+    this.state.require('idle', 'scanning');
     this.state.setMode('stopping');
     this.stopDeadline = Date.now() + drainMs;
     this.wakeUp.abort();

@@ -20,4 +20,9 @@ export class StateMachine<M extends string> {
     if (mode !== this.current && !this.moves[this.current].includes(mode)) throw new Error(`cannot change from ${this.current} to ${mode}`);
     this.current = mode;
   }
+
+  /** Throws unless the mode is one of those that a method requires on entry: another one is a bug. */
+  require(...modes: readonly M[]): void {
+    if (!modes.includes(this.current)) throw new Error(`requires ${modes.join(' or ')}, not ${this.current}`);
+  }
 }
