@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
-import { brandFonts, type MessageTemplate } from '../../src/config/schema/model.js';
+import { brandFonts, notificationTypes, type NotificationType } from '../../src/config/schema/message-types.js';
+import type { MessageTemplate } from '../../src/config/schema/model.js';
 import { checkText } from '../../src/config/templates/check.js';
 import { contrast, readableOn, textOn } from '../../src/messages/render/colors.js';
 import { defaultTexts } from '../../src/messages/render/defaults.js';

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { activationWindow, checkedText, whole } from '../../config/schema/fields.js';
 import { brandUrlFault } from '../../config/schema/links.js';
 import { messageSettings } from '../../config/schema/message-fields.js';
-import { brandFonts, type ConfigDocument, type MessageSettings, type Settings } from '../../config/schema/model.js';
+import { brandFonts } from '../../config/schema/message-types.js';
+import type { ConfigDocument, MessageSettings, Settings } from '../../config/schema/model.js';
 import { LaurelError } from '../../shared/errors.js';
 
 /** A color of a request as `#rrggbb`, with its transparency on white; null for another text. */

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../shared/limits.js';
 import { own } from '../../shared/own.js';
 import { fieldsOfVariant, imageUrl, keySchema, list, object, text, type Variants, whatever } from './fields.js';
-import { type ObjectKind, type ReferenceKind } from './kind-names.js';
-import { type AttributeFilter, type ConfigObject, type ListName } from './model.js';
+import { type ListName, type ObjectKind, type ReferenceKind } from './kind-names.js';
 
 export { type ObjectKind, type ReferenceKind } from './kind-names.js';
 
@@ -38,7 +37,7 @@ export interface Field {
   readonly nullIsValue: boolean;
 }
 
-/** A field of a type of model.ts: `V` is what is stored. */
+/** A declared field: `V` is what is stored. The types of stored objects (model.ts) are made of it. */
 export interface FieldSpec<V> {
   readonly schema: z.ZodType;
   readonly file?: string;
@@ -49,18 +48,19 @@ export interface FieldSpec<V> {
   readonly nullIsValue?: boolean;
 }
 
-type KeysOf<T> = T extends unknown ? keyof T : never;
-type ValueOf<T, K extends PropertyKey> = T extends { readonly [P in K]: infer V } ? V : never;
-/** Every field of every variant of an object, but what all objects have and the lists inside it. */
-export type Specs<T, Omitted extends PropertyKey = never> = {
-  readonly [K in Exclude<KeysOf<T>, Omitted>]: FieldSpec<ValueOf<T, K>>;
-};
-/** Whether an active object keeps each field of a type of model.ts: a field that is not classified does not compile. */
-export type Permanent<T, Omitted extends PropertyKey = never> = Readonly<Record<Exclude<KeysOf<T>, Omitted>, boolean>>;
-export type Common = Exclude<keyof ConfigObject, 'name'>;
+/** A field of a part that exists once, and its value in the empty configuration. */
+export interface SettingSpec<V> extends FieldSpec<V> {
+  readonly initial: V;
+}
 
-const fieldsOf = (specs: object): Field[] =>
-  Object.entries(specs as Record<string, FieldSpec<unknown>>).map(([stored, spec]) => ({
+/** The fields of an object by their names in documents, without what all objects have and the lists inside it. */
+export type Specs = Readonly<Record<string, FieldSpec<unknown>>>;
+/** The fields that only some variants of an object have, by the variant. */
+export type Variations<F extends Specs> = Readonly<Record<string, readonly (keyof F)[]>>;
+export type SettingSpecs = Readonly<Record<string, SettingSpec<unknown>>>;
+
+const fieldsOf = (specs: Specs): Field[] =>
+  Object.entries(specs).map(([stored, spec]) => ({
     file: stored,
     absent: undefined,
     refers: undefined,
@@ -71,11 +71,28 @@ const fieldsOf = (specs: object): Field[] =>
     stored,
   }));
 
-export const given = (schema: z.ZodType): FieldSpec<never> => ({ schema });
-export const optional = <V>(schema: z.ZodType, absent: V): FieldSpec<V> => ({ schema, absent });
+/** What is stored for a value that a schema parses. */
+type Parsed<S extends z.ZodType> = Frozen<z.output<S>>;
+type Frozen<T> = T extends readonly (infer E)[] ? readonly E[] : T;
+
+/** A field whose stored value is not what its schema parses. */
+export const field = <V>(spec: FieldSpec<V>): FieldSpec<V> => spec;
+export const given = <S extends z.ZodType>(schema: S): FieldSpec<Parsed<S>> => ({ schema });
+export const optional = <S extends z.ZodType, const V extends z.output<S> | null>(schema: S, absent: V): FieldSpec<Parsed<S> | V> => ({
+  schema,
+  absent,
+});
+export const setting = <S extends z.ZodType>(schema: S, initial: Parsed<S>): SettingSpec<Parsed<S>> => ({ schema, initial });
+/** Null is a value of its own: none. */
+export const orNone = <S extends z.ZodType>(schema: S, initial: Parsed<S> | null = null): SettingSpec<Parsed<S> | null> => ({
+  schema,
+  initial,
+  nullIsValue: true,
+});
 export const badge: FieldSpec<string | null> = { schema: object({ url: imageUrl }), file: 'badge', absent: null, wraps: 'url' };
 export const reference = (to: ReferenceKind, file: string): FieldSpec<string> => ({ schema: keySchema, file, refers: { to } });
-export const filters = (to: ReferenceKind): FieldSpec<readonly AttributeFilter[]> => ({
+/** All must match. */
+export const filters = (to: ReferenceKind): FieldSpec<readonly { readonly attributeId: string; readonly attributeValue: string }[]> => ({
   schema: list(object({ attributeKey: keySchema, attributeValue: text() }), limits.maxFilters),
   absent: [],
   refers: { to, inside: { file: 'attributeKey', stored: 'attributeId' }, most: limits.maxFilters, repetition: 'filtered' },
@@ -121,7 +138,8 @@ interface KindSpec {
   readonly name: string;
   readonly file?: string;
   readonly by?: string;
-  readonly variants?: Variants;
+  /** The fields that only some variants have, by the value of `by`. */
+  readonly variants?: Readonly<Record<string, readonly string[]>>;
   readonly check?: (schema: ReturnType<typeof object>) => ReturnType<typeof object>;
   readonly standIns: StandIns;
   readonly inside?: readonly ListName[];
@@ -129,13 +147,23 @@ interface KindSpec {
   /** For each field, by the name in documents, whether an active object keeps it. Absent: it keeps none. */
   readonly permanent?: Readonly<Record<string, boolean>>;
   readonly most?: number;
-  readonly fields: object;
+  readonly fields: Specs;
+}
+
+/** Which of its own fields a variant needs, and which it may have: those with a default. */
+function variantOf(fields: readonly Field[], names: readonly string[]) {
+  const own = fields.filter(({ stored }) => names.includes(stored));
+  return {
+    needs: own.filter(({ absent }) => absent === undefined).map(({ file }) => file),
+    may: own.filter(({ absent }) => absent !== undefined).map(({ file }) => file),
+  };
 }
 
 export function kind<N extends ListName>(list: N, { check = (schema) => schema, ...spec }: KindSpec): Kind<N> {
   const fields = fieldsOf(spec.fields);
-  const { by, variants = {}, inside = [], permanent = {} } = spec;
-  const varying = new Set(Object.values(variants).flatMap(({ needs, may = [] }) => [...needs, ...may]));
+  const { by, inside = [], permanent = {} } = spec;
+  const variants = Object.fromEntries(Object.entries(spec.variants ?? {}).map(([value, names]) => [value, variantOf(fields, names)]));
+  const varying = new Set(Object.values(variants).flatMap(({ needs, may }) => [...needs, ...may]));
   const shape = Object.fromEntries(
     fields.map(({ file, schema, absent }) => [file, varying.has(file) || absent !== undefined ? schema.nullish() : schema]),
   );
@@ -163,7 +191,7 @@ export interface Single {
   readonly schema: MapSchema;
 }
 
-export function single(specs: object): Single {
+export function single(specs: SettingSpecs): Single {
   const fields = fieldsOf(specs);
   const schema = object(Object.fromEntries(fields.map(({ file, schema: value }) => [file, value.nullish()]))) as unknown as MapSchema;
   return { fields, schema };

@@ -1,6 +1,5 @@
 /** The URLs of messages to users: those of the brand, and the hosts that links may lead to. */
 import { limits } from '../../shared/limits.js';
-import { type MessageSettings } from './model.js';
 
 const ownHosts: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -25,12 +24,17 @@ export function canonicalHost(text: string): string | null {
   return url !== null && url.href === `https://${url.host}/` && !text.includes('/') ? url.host : null;
 }
 
-/** The hosts that links may lead to. */
-const allowedHosts = ({ brandUrl, linkHosts }: MessageSettings): readonly string[] =>
+/** The settings of messages that say where links may lead. */
+interface LinkSettings {
+  readonly brandUrl: string | null;
+  readonly linkHosts: readonly string[];
+}
+
+const allowedHosts = ({ brandUrl, linkHosts }: LinkSettings): readonly string[] =>
   brandUrl === null ? linkHosts : [new URL(brandUrl).host, ...linkHosts];
 
 /** Whether a message may link to a URL: http or https, and to a host of `linkHosts` or to that of `brandUrl`. */
-export function isAllowedLink(messages: MessageSettings, text: string): boolean {
+export function isAllowedLink(messages: LinkSettings, text: string): boolean {
   const url = urlOf(text);
   return url !== null && allowedHosts(messages).includes(url.host);
 }

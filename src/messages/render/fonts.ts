@@ -1,4 +1,4 @@
-import type { BrandFont } from '../../config/schema/model.js';
+import type { BrandFont } from '../../config/schema/message-types.js';
 
 /** The fonts of an email for each family, installed ones, the best first. Names are not quoted: the stack is a part of an attribute. */
 export const fontStacks: Readonly<Record<BrandFont, string>> = {

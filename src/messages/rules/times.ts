@@ -1,7 +1,8 @@
 import { dayToDate, firstDayOf, type Frequency, periodOf, weekShiftOf, dayMs } from '../../shared/calendar.js';
 import { localDayOf, momentOf, offsetAt } from '../../shared/zones.js';
 import type { NotificationType } from '../../config/schema/message-types.js';
-import { weekdays, type ConfigDocument, type MessageSettings } from '../../config/schema/model.js';
+import { weekdays } from '../../config/schema/kinds.js';
+import type { ConfigDocument, MessageSettings } from '../../config/schema/model.js';
 import type { WebhookKind } from '../../config/schema/webhook-kinds.js';
 
 const minuteMs = 60_000;
