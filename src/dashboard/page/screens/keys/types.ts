@@ -1,3 +1,0 @@
-import type { components } from '../../api/schema/admin.js';
-
-export type AdminKey = components['schemas']['AdminKey'];
