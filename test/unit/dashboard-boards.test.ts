@@ -7,8 +7,7 @@ import { findByKey } from '../../src/dashboard/page/api/find-by-key.js';
 import { given } from '../../src/dashboard/page/api/given.js';
 import { daysOf, firstDay } from '../../src/dashboard/page/screens/achievements/days.js';
 import { filterValue } from '../../src/dashboard/page/screens/common/filters.js';
-import { repeats } from '../../src/dashboard/page/screens/leaderboards/facts.js';
-import { groupName, groupText, runName, runOfDate } from '../../src/dashboard/page/screens/leaderboards/groups.js';
+import { repeats, groupName, groupText, runName, runOfDate } from '../../src/dashboard/page/screens/leaderboards/groups.js';
 import { announcementOf, movesBetween, moveText, type Place } from '../../src/dashboard/page/screens/leaderboards/moves.js';
 import { runbooks } from '../../src/dashboard/page/screens/common/runbooks.js';
 

@@ -10,8 +10,7 @@ import { Panel } from '../../ui/page.js';
 import { ListPager, usePaging } from '../../ui/paged-table.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
-import { groupName, groupText } from './groups.js';
-import type { Part } from './types.js';
+import { groupName, groupText, type Part } from './groups.js';
 
 const groupsPerPage = 8;
 

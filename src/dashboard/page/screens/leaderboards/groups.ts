@@ -1,6 +1,28 @@
 /** Runs and groups of leaderboards in addresses and in words. */
 import type { components } from '../../api/schema/admin.js';
 import { formatDate } from '../../ui/numbers.js';
+import { given } from '../../api/given.js';
+import type { components as applicationComponents } from '../../api/schema/application.js';
+
+export type Board = applicationComponents['schemas']['Leaderboard'];
+
+/** A run of a leaderboard, and a group of one with breakdown. */
+export interface Part {
+  readonly board: Board;
+  /** A date of the run; the current run without it. */
+  readonly run: string | undefined;
+  /** As `userAttributes` has it. */
+  readonly group: string | undefined;
+}
+
+/** The parameters that name a part in a read of its rankings. */
+export const partQuery = ({ run, group }: Part) => given({ run, userAttributes: group });
+
+/** `every 7 days`; `never` for a perpetual leaderboard. */
+export function repeats(unit: string | null | undefined, interval = 0): string {
+  if (!unit || interval === 0) return 'never';
+  return interval === 1 ? `every ${unit}` : `every ${interval} ${unit}s`;
+}
 
 /** An attribute of a group with its value. */
 type GroupAttribute = components['schemas']['AttributeValue'];

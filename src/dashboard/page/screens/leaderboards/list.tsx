@@ -6,7 +6,7 @@ import { formatDate } from '../../ui/format.js';
 import { usePaging } from '../../ui/paged-table.js';
 import { ConfiguredListPage } from '../common/configured-list.js';
 import { StatusBadge } from '../common/status-badge.js';
-import { repeats } from './facts.js';
+import { repeats } from './groups.js';
 
 /** The leaderboards of the configuration. */
 export default function Leaderboards() {

@@ -9,7 +9,7 @@ import { Panel } from '../../ui/page.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
 import { ExportButtons } from '../common/export-buttons.js';
 import { announcementOf, directionOf, type Move, movesBetween, moveText, type Place } from './moves.js';
-import { type Part, partQuery } from './types.js';
+import { type Part, partQuery } from './groups.js';
 
 /** How often a watched ranking is read again. */
 const watchMs = 2_000;
