@@ -6,14 +6,41 @@ import { ChangeButton } from '../../ui/change-button.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Dialog } from '../../ui/dialog.js';
 import { type Fact, Facts } from '../../ui/facts.js';
-import { Moment } from '../../ui/format.js';
+import { Moment, formatNumber } from '../../ui/format.js';
 import { Json } from '../../ui/json.js';
 import { PagedTable, type PagedTableProps } from '../../ui/paged-table.js';
 import { ErrorNote } from '../../ui/states.js';
-import type { Column } from '../../ui/table.js';
-import { Attempts } from './attempts.js';
+import { type Column, Table } from '../../ui/table.js';
 import { StatusBadge } from './status-badge.js';
 import { UserLink } from './user-link.js';
+
+type Attempt = components['schemas']['DeliveryTry'];
+
+/** The attempts of a delivery, the newest first, with what the receiver replied. */
+function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }) {
+  return (
+    <Table
+      caption="Attempts"
+      rows={attempts.toReversed()}
+      keyOf={({ at }) => at}
+      empty="No attempt yet."
+      columns={[
+        { title: 'At', cell: ({ at }) => <Moment at={at} /> },
+        { title: 'Took', isNumber: true, cell: ({ durationMs }) => `${formatNumber(Math.round(durationMs))} ms` },
+        { title: 'Response', cell: ({ status }) => status ?? <span class="none">none</span> },
+        {
+          title: 'Detail',
+          cell: ({ error, answer }) => (
+            <>
+              {error !== null && <p class="problem">{error}</p>}
+              {answer !== null && answer !== '' && <code>{answer}</code>}
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}
 
 /** A delivery of a webhook, or of a message to a user. */
 type Delivery = components['schemas']['WebhookDelivery'] | components['schemas']['Message'];

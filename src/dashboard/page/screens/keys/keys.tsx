@@ -10,8 +10,7 @@ import { useAddress } from '../../scope/use-address.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
-import { UserFilter } from '../common/user-filter.js';
-import { UserLink } from '../common/user-link.js';
+import { UserFilter, UserLink } from '../common/user-link.js';
 import { limitsOf } from '../common/key-limits.js';
 
 /** The application keys of a tenant, each for the data of one user. */

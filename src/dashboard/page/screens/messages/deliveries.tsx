@@ -10,8 +10,7 @@ import { Panel } from '../../ui/page.js';
 import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
 import { ExportButtons } from '../common/export-buttons.js';
 import { filterOptions, filterValue } from '../common/filters.js';
-import { UserLink } from '../common/user-link.js';
-import { UserFilter } from '../common/user-filter.js';
+import { UserLink, UserFilter } from '../common/user-link.js';
 import { channelNames, statusNames, typeNames } from './names.js';
 
 type Message = components['schemas']['Message'];

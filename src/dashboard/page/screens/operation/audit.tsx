@@ -8,7 +8,7 @@ import { Page, Panel } from '../../ui/page.js';
 import { Loaded } from '../../ui/states.js';
 import { Table } from '../../ui/table.js';
 import { ExportButtons } from '../common/export-buttons.js';
-import { UserFilter } from '../common/user-filter.js';
+import { UserFilter } from '../common/user-link.js';
 
 type Entry = components['schemas']['AuditEntry'];
 

@@ -1,16 +1,117 @@
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/preact-query';
-import { useId, useState } from 'preact/hooks';
+import { useId, useState, useEffect, useRef } from 'preact/hooks';
 import { dataOf } from '../../api/errors.js';
-import type { Keyed } from '../../editor/file/json.js';
+import { type Keyed, fieldOf } from '../../editor/file/json.js';
 import { useScope } from '../../scope/scope.js';
-import { Field } from '../../ui/field.js';
+import { Field, TextField } from '../../ui/field.js';
 import { Panel } from '../../ui/page.js';
 import { Empty, ErrorNote, Loading } from '../../ui/states.js';
 import { useAddress } from '../../scope/use-address.js';
-import { EmailFrame } from './email-frame.js';
-import { renderRequest } from './request.js';
-import { TestSend } from './test-send.js';
-import { useSettled } from './use-settled.js';
+import type { components } from '../../api/schema/admin.js';
+import { ChangeButton } from '../../ui/change-button.js';
+
+const settleMs = 400;
+
+/** A value that changes while the operator types, once it has not changed for a moment. */
+function useSettled<T>(value: T): T {
+  const key = JSON.stringify(value);
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), settleMs);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [key]);
+  return settled;
+}
+
+type Texts = components['schemas']['TemplateTexts'];
+
+const textFields = ['subject', 'heading', 'body', 'button', 'buttonUrl', 'pushTitle', 'pushBody'] as const;
+
+/** What renders a template of the draft for a user, before it is applied. */
+interface RenderRequest {
+  readonly type: components['schemas']['Message']['type'];
+  readonly userId: string;
+  readonly locale?: string;
+  readonly template: Texts;
+}
+
+/** Fields that are not texts yet are left to the service, which says what is wrong with them. */
+function renderRequest(template: Keyed, userId: string): RenderRequest {
+  const locale = fieldOf(template, 'locale');
+  const texts = textFields.map((field) => [field, fieldOf(template, field) ?? null]);
+  return {
+    type: fieldOf(template, 'type') as RenderRequest['type'],
+    userId,
+    ...(typeof locale === 'string' ? { locale } : {}),
+    template: Object.fromEntries(texts) as Texts,
+  };
+}
+
+/**
+ * An email in a document of its own, which has no origin and runs nothing of the email (src/dashboard/preview-frame.ts). The page's own policy
+ * has no inline styles, so the email can't be part of it.
+ */
+function EmailFrame({ html }: { readonly html: string }) {
+  const frame = useRef<HTMLIFrameElement>(null);
+  const isReady = useRef(false);
+  const show = (): void => {
+    // A document without an origin can't be named as the target.
+    frame.current?.contentWindow?.postMessage(html, '*');
+  };
+  useEffect(() => {
+    if (isReady.current) show();
+  }, [html]);
+  return (
+    <iframe
+      ref={frame}
+      class="email"
+      title="Preview of the email"
+      src="/dashboard/preview"
+      sandbox="allow-scripts"
+      onLoad={() => {
+        isReady.current = true;
+        show();
+      }}
+    />
+  );
+}
+
+/** Sends the email of the draft to one address, as the chosen user would receive it. */
+function TestSend({ template, user }: { readonly template: Keyed; readonly user: string }) {
+  const { api } = useScope();
+  const [email, setEmail] = useState('');
+  const send = useMutation({
+    mutationFn: async () => {
+      const body = { ...renderRequest(template, user), email };
+      const { sent, status, detail } = dataOf(await api.admin.POST('/messages/test', { body }));
+      const reply = detail === null ? '' : status === null ? ` ${detail}` : ` The server replied: ${detail}`;
+      return { isSent: sent, sentence: `${sent ? `Sent to ${email}.` : `Not sent to ${email}.`}${reply}` };
+    },
+  });
+  const { data: outcome, isPending, error } = send;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    send.mutate();
+  };
+  return (
+    <Panel title="Send a test">
+      <form class="inline" onSubmit={submit}>
+        <TextField label="To" type="email" value={email} onChange={setEmail} isRequired placeholder="you@example.com" />
+        <ChangeButton type="submit" isDisabled={isPending}>
+          {isPending ? 'Sending' : 'Send the email'}
+        </ChangeButton>
+      </form>
+      {error && <ErrorNote error={error} />}
+      {outcome && (
+        <div class={`note ${outcome.isSent ? 'good' : 'error'}`} role="status">
+          <span>{outcome.sentence}</span>
+        </div>
+      )}
+    </Panel>
+  );
+}
 
 /** How a message with the texts of the draft looks to a user, as the operator types. */
 export function Preview({ template }: { readonly template: Keyed }) {

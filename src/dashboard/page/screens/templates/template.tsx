@@ -14,9 +14,25 @@ import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Page, Panel } from '../../ui/page.js';
 import { Empty } from '../../ui/states.js';
-import { PartialText } from './partial-text.js';
 import { Preview } from './preview.js';
 import { Variables } from './variables.js';
+import { type ControlProps, useValue } from '../../editor/forms/use-value.js';
+
+/** A text that a message can go without: an empty one leaves the part out, none falls back. */
+function PartialText(props: ControlProps) {
+  const { value, change } = useValue(props);
+  const isLeftOut = value === '';
+  return (
+    <div>
+      {!isLeftOut && <FieldControl {...props} />}
+      {isLeftOut && <strong>{props.field.text.label}</strong>}
+      <label class="leave-out">
+        <input type="checkbox" checked={isLeftOut} onChange={(event) => change(event.currentTarget.checked ? '' : undefined)} />{' '}
+        <span>Leave the {props.field.text.label.toLowerCase()} out of the email</span>
+      </label>
+    </div>
+  );
+}
 
 /** A template: its texts, their variables, and how a message looks to a user. */
 export default function TemplateScreen({ template = '' }: { readonly template?: string }) {

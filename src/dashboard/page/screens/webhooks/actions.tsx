@@ -5,12 +5,66 @@ import { useChange } from '../../api/use-change.js';
 import { useScope } from '../../scope/scope.js';
 import { ChangeButton } from '../../ui/change-button.js';
 import { Change, ChangeDialog } from '../../ui/change-dialog.js';
-import { ConfirmDialog } from '../../ui/dialog.js';
-import { TextField } from '../../ui/field.js';
+import { ConfirmDialog, Dialog } from '../../ui/dialog.js';
+import { TextField, SelectField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret.js';
 import { ErrorNote } from '../../ui/states.js';
-import { TestDialog } from './test-dialog.js';
-import type { Endpoint } from './types.js';
+import type { Endpoint, Kind } from './state.js';
+import { given } from '../../api/given.js';
+import type { operations } from '../../api/schema/admin.js';
+
+type Outcome = operations['admin_webhooks_test']['responses'][200]['content']['application/json'];
+
+/** Sends an example of a kind to an endpoint, and shows what the receiver replied. */
+function TestDialog({ endpoint: { id, name, events }, onClose }: { readonly endpoint: Endpoint; readonly onClose: () => void }) {
+  const { api } = useScope();
+  const [kind, setKind] = useState<Kind | undefined>(events[0]);
+  const test = useMutation({
+    mutationFn: async () => dataOf(await api.admin.POST('/webhooks/{id}/test', { params: { path: { id } }, body: given({ kind }) })),
+  });
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    test.mutate();
+  };
+  return (
+    <Dialog title={`Send a test to ${name}`} onClose={onClose}>
+      <form onSubmit={submit}>
+        <p>The message is signed like any other. Laurel neither stores nor retries it.</p>
+        <SelectField
+          label="Kind"
+          value={kind ?? ''}
+          onChange={(value) => {
+            setKind(events.find((one) => one === value));
+          }}
+          options={events.map((one) => ({ value: one, label: one }))}
+        />
+        {test.isPending && <progress aria-label="Waiting for the receiver" />}
+        {test.error && <ErrorNote error={test.error} />}
+        <div role="status">{test.data && <OutcomeNote outcome={test.data} />}</div>
+        <footer class="actions">
+          <button type="button" onClick={onClose}>
+            Close
+          </button>
+          <button type="submit" class="primary" disabled={test.isPending}>
+            Send a test
+          </button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function OutcomeNote({ outcome: { delivered, durationMs, status, answer, error } }: { readonly outcome: Outcome }) {
+  return (
+    <div class={delivered ? 'note good' : 'note error'}>
+      <span>
+        {delivered ? 'Delivered' : 'Not delivered'} in {Math.round(durationMs)} ms{status === null ? '' : `, response ${status}`}.{' '}
+        {error ?? ''}
+      </span>
+      {answer !== null && answer !== '' && <code>{answer}</code>}
+    </div>
+  );
+}
 
 interface OfEndpoint {
   readonly endpoint: Endpoint;

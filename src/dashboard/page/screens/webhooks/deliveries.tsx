@@ -9,7 +9,7 @@ import { Panel } from '../../ui/page.js';
 import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
 import { filterOptions, filterValue } from '../common/filters.js';
 import { UserLink } from '../common/user-link.js';
-import type { Delivery, Kind } from './types.js';
+import type { Delivery, Kind } from './state.js';
 
 const statusNames: Readonly<Record<Delivery['status'], string>> = { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' };
 
