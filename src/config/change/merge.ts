@@ -1,11 +1,13 @@
 /** The lists of a configuration, merged with those of a file: which objects keep their identity, get one, are archived. Part of apply.ts. */
 import { type Change, type FieldChange, fieldChanges, objectName, orderChanges } from './changes.js';
-import { type FileFields, type Identity, type KeyOf, type Resolve, storedObject, storedSingle } from '../file/convert.js';
+import { type FileFields, type Identity, type Resolve, storedObject, storedSingle } from '../file/convert.js';
 import { type ConfigFile, type Placed, type PlacedSingle } from '../file/file.js';
-import { identityOf, type Kind, kindOf, type ReferenceKind } from '../schema/kind.js';
-import { fileNames, kinds, type SingleName, singles } from '../schema/kinds.js';
+import { identityOf, type Kind, kindOf } from '../schema/kind.js';
+import { kinds, type SingleName, singles } from '../schema/kinds.js';
 import { type ConfigDocument, type ConfigObject, type Lists, type ListName, listIn, type StreakSettings } from '../schema/model.js';
 import { type ConfigProblem, type FileProblem, type Problem, type Subject } from '../file/problems.js';
+import { MergeProblems } from './merge-problems.js';
+import { MergeTargets } from './merge-targets.js';
 import type { WebhookReceivers } from '../schema/webhook-url.js';
 import { type Path } from '../file/yaml.js';
 
@@ -69,31 +71,21 @@ export class Draft {
   nextNo: number;
   readonly changes: Change[] = [];
   readonly kept: string[] = [];
-  readonly problems: FileProblem[];
-  private readonly file: ConfigFile;
   private readonly options: PlanOptions;
-  /** Paths that have a problem already: other problems of the same value follow from it. */
-  private readonly reported = new Set<string>();
-  /** Where in the file the objects of the new document come from. */
-  private readonly origins = new Map<unknown, Path>();
-  /** What can be referred to, archived or not, by kind and key: `metric flashcards-viewed`, `user attribute city`. */
-  private readonly targets = new Map<string, Pick<ConfigObject, 'id' | 'archived'>>();
-  private readonly keys = new Map<string, string>();
-  private readonly pruned = new Set<string>();
-  /** The values of the file that their schemas refused, and the objects around these. */
-  private readonly refused = new Set<string>();
-  private readonly aroundRefused = new Set<string>();
+  private readonly targets = new MergeTargets();
+  private readonly reports: MergeProblems;
+  /** The key of an object that others can refer to. */
+  readonly keyOf = this.targets.keyOf;
 
-  constructor(current: ConfigDocument, file: ConfigFile, options: PlanOptions) {
-    this.nextNo = current.nextNo;
-    this.file = file;
+  constructor({ nextNo }: Pick<ConfigDocument, 'nextNo'>, file: ConfigFile, options: PlanOptions) {
+    this.nextNo = nextNo;
     this.options = options;
-    this.problems = [...file.problems];
-    for (const path of file.problems.flatMap(({ path }) => (path === null ? [] : [path]))) {
-      this.refused.add(JSON.stringify(path));
-      // A list of the file can have problems of its own, whatever is wrong with one of its objects.
-      for (let length = 2; length < path.length; length += 1) this.aroundRefused.add(JSON.stringify(path.slice(0, length)));
-    }
+    this.reports = new MergeProblems(file);
+  }
+
+  /** Those of the file, of what its objects refer to, and of the document. */
+  get problems(): readonly FileProblem[] {
+    return this.reports.all;
   }
 
   /**
@@ -118,32 +110,13 @@ export class Draft {
     const changed = fieldChanges(fields, existing, made, this.keyOf);
     if (changed.length > 0) this.changes.push({ action: 'change', kind: name, fields: changed });
     const settled = changed.length > 0 ? made : existing;
-    this.origins.set(settled, given.path);
+    this.reports.setOrigin(settled, given.path);
     return settled;
-  }
-
-  /** The key of an object that others can refer to. */
-  keyOf: KeyOf = (_kind, id) => this.keys.get(id) ?? id;
-
-  /** Adds a problem of the value at a path of the file, unless that value has one already. null: the file has no such value. */
-  report(path: Path | null, problem: Problem): void {
-    // A text can have several faults, each at a place of its own.
-    const within = problem.code === 'template_fault' ? { line: problem.line, column: problem.column } : undefined;
-    const place = JSON.stringify([path ?? problem, within]);
-    if (this.reported.has(place) || (path !== null && this.followsFromRefusal(path))) return;
-    this.reported.add(place);
-    this.problems.push({ position: path === null ? null : this.file.locate(path, within), problem, path });
   }
 
   /** Adds problems of the merged document, at the places of the file from which the values come. */
   reportAll(document: ConfigDocument, problems: readonly ConfigProblem[]): void {
-    for (const problem of problems) this.report(this.filePath(document, problem.path), problem);
-  }
-
-  /** Whether a value, a part of it or a value around it was refused: that is reported already. */
-  private followsFromRefusal(path: Path): boolean {
-    if (this.aroundRefused.has(JSON.stringify(path))) return true;
-    return path.some((_, index) => this.refused.has(JSON.stringify(path.slice(0, index + 1))));
+    this.reports.reportAll(document, problems);
   }
 
   /** Existing objects in their order, then new ones, which get their ids and numbers, in the file's. */
@@ -168,12 +141,8 @@ export class Draft {
 
   /** Makes an object available to references, also from the same list. */
   private register<N extends ListName>(member: Member<Lists[N]>, { kind, absent }: MergeList<N>): void {
-    const { id, key } = member.given ? member.identity : member.existing;
-    const isPruned = !member.given && !member.existing.archived && absent === 'archive';
-    if (isPruned) this.pruned.add(id);
-    const archived = isPruned || (!member.given && member.existing.archived);
-    this.targets.set(identityOf(kind, member.given ? member.given.value : member.existing), { id, archived });
-    this.keys.set(id, key);
+    if (member.given) this.targets.add(identityOf(kind, member.given.value), { ...member.identity, archived: false }, false);
+    else this.targets.add(identityOf(kind, member.existing), member.existing, !member.existing.archived && absent === 'archive');
   }
 
   private settle<N extends ListName>(member: Listed<Lists[N]>, list: MergeList<N>): Lists[N] {
@@ -184,7 +153,7 @@ export class Draft {
     const identity: Identity = { id, no, key, created, updated: this.options.now, archived: false };
     const stored = storedObject(kind, identity, given.value, this.resolverFor(subject, given.path));
     const lists = Object.fromEntries(kind.inside.map((name) => [name, listIn(existing ?? {}, name)]));
-    const report = (field: string, problem: Problem): void => this.report([...given.path, field], { ...problem, subject });
+    const report = (field: string, problem: Problem): void => this.reports.report([...given.path, field], { ...problem, subject });
     const plain: Lists[N] = { ...stored, ...lists };
     const made = complete ? complete({ made: plain, existing, given: given.value, report }) : plain;
     const fields = existing ? [...fieldChanges(kind.fields, existing, made, this.keyOf), ...this.reordered(existing, given)] : [];
@@ -192,7 +161,7 @@ export class Draft {
     const unchanged = action === 'change' && fields.length === 0;
     if (!unchanged) this.changes.push({ action, ...nameIn(list, made), fields });
     const settled = this.mergeInside(kind, unchanged && existing ? existing : made, given);
-    this.origins.set(settled, given.path);
+    this.reports.setOrigin(settled, given.path);
     return settled;
   }
 
@@ -236,36 +205,10 @@ export class Draft {
   /** Keys to ids, for an object of the file. A key that leads nowhere is reported and gets an id that leads nowhere. */
   private resolverFor(subject: Subject, path: Path): Resolve {
     return (to, key, field) => {
-      const target = this.targets.get(`${to} ${key}`);
-      if (!target || target.archived) this.report([...path, ...field], { ...this.fault(to, key, target), subject });
-      return target?.id ?? '';
+      const { id, problem } = this.targets.find(to, key);
+      if (problem) this.reports.report([...path, ...field], { ...problem, subject });
+      return id;
     };
-  }
-
-  /** Why a key can't be referred to. */
-  private fault(to: ReferenceKind, key: string, target: Pick<ConfigObject, 'id'> | undefined): Problem {
-    if (target) return { code: 'archived_reference', to, key, why: this.pruned.has(target.id) ? 'pruned' : 'not_in_file' };
-    const other = otherType[to];
-    const namesake = other && this.targets.get(`${other} ${key}`);
-    return { code: 'unknown_reference', to, key, ...(namesake && !namesake.archived ? { only: `${other} with that key` } : {}) };
-  }
-
-  /** The path of the file that a path of the document comes from; null if the object is not from the file. */
-  private filePath(document: ConfigDocument, path: Path): Path | null {
-    let value: unknown = document;
-    let result: Path = [];
-    for (const segment of path) {
-      value = typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[segment] : undefined;
-      const origin = this.origins.get(value);
-      const isForeign =
-        !origin &&
-        typeof value === 'object' &&
-        value !== null &&
-        ('no' in value || value === document.streaks || value === document.messages);
-      if (isForeign) return null;
-      result = origin ?? [...result, fileNames[segment] ?? segment];
-    }
-    return result;
   }
 }
 
@@ -275,8 +218,3 @@ const nameIn = <N extends ListName>({ kind, within }: MergeList<N>, object: Conf
   key: object.key,
   within,
 });
-
-const otherType: Readonly<Partial<Record<ReferenceKind, ReferenceKind>>> = {
-  'user attribute': 'event attribute',
-  'event attribute': 'user attribute',
-};
