@@ -32,7 +32,7 @@ import { WebhookAdmin } from '../webhooks/admin.js';
 import { Transport } from '../webhooks/transport.js';
 import type { Context } from './context.js';
 import { feedbackIntake, messageServices, publicServices } from './messages.js';
-import { builtInFolder, webhookReceivers } from './settings.js';
+import { builtInFolder, replicationOf, webhookReceivers } from './settings.js';
 
 interface ApiOptions {
   readonly sweeper: Sweeper;
@@ -87,6 +87,7 @@ export async function startApi(context: Context, { sweeper, watch, listen, live 
       readAccountStatus({
         ...{ redis, pool, engine, clock, prefix: settings.redisPrefix, knownTenants: account.tenants },
         dataDir: builtInFolder(settings),
+        requiredReplicas: replicationOf(settings)?.replicas,
       }),
     forget: (tenant, user, author) => deletion.run(tenant, user, author),
   };

@@ -33,7 +33,7 @@ import { checkRedisServers, keepDurable, watchAppendOnlyFile } from '../redis/se
 import { LaurelError } from '../shared/errors.js';
 import { Lifecycle } from './lifecycle.js';
 import { refusedByStore } from './refused.js';
-import { type Settings, webhookReceivers } from './settings.js';
+import { replicationOf, type Settings, webhookReceivers } from './settings.js';
 
 export interface ContextOptions {
   readonly settings: Settings;
@@ -79,6 +79,8 @@ interface Connections {
   readonly redis: RedisConnection;
   /** For large replies, which must not delay events. */
   readonly bulkRedis: RedisConnection;
+  /** With DURABILITY=replicated: for calls whose replies wait for replicas. */
+  readonly keptRedis: RedisConnection | undefined;
   readonly target: RedisTarget;
   readonly pool: pg.Pool;
   readonly openPool: OpenPool;
@@ -108,7 +110,8 @@ export class Context {
   readonly overrides: Overrides;
   private readonly target: RedisTarget;
 
-  private constructor(options: ContextOptions, { redis, bulkRedis, target, pool, openPool, testClock, watches, lifecycle }: Connections) {
+  private constructor(options: ContextOptions, connections: Connections) {
+    const { redis, bulkRedis, keptRedis, target, pool, openPool, testClock, watches, lifecycle } = connections;
     const { settings, log, print, overrides = {} } = options;
     this.settings = settings;
     this.log = log;
@@ -135,6 +138,7 @@ export class Context {
     this.engine = new Engine({
       redis,
       bulkRedis,
+      keptRedis,
       prefix: settings.redisPrefix,
       library: bundleLibrary(),
       testClock,
@@ -215,7 +219,8 @@ export async function startStores(
   { settings, print, log, createStores: create = false }: Pick<ContextOptions, 'settings' | 'print' | 'log' | 'createStores'>,
   lifecycle: Lifecycle,
 ): Promise<StoreAddresses> {
-  const { dataDir, durability } = settings;
+  const { dataDir } = settings;
+  const durability = settings.durability === 'always' ? 'always' : 'everysec';
   const start = async (name: string, starting: Promise<LocalStore>): Promise<string> => {
     const store = await lifecycle.start(`built-in ${name}`, starting, (started) => started.stop());
     if (create) lifecycle.onStop(`watch of the built-in ${name}`, keepRunning(name, store, log));
@@ -245,6 +250,7 @@ function keepRunning(name: string, store: LocalStore, log: Logger): () => Promis
 async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Promise<Connections> {
   const { settings, log, createStores: create = false } = options;
   const { durability } = settings;
+  const replication = replicationOf(settings);
   const warn = (line: string): void => {
     log.warn(line);
   };
@@ -276,8 +282,10 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
   };
   const redis = await connect(lifecycle, 'Redis connection', connectRedis(target, logDown(log)));
   watchRedis(redis, watches.redis, lifecycle);
-  await checkRedisServers(redis, durability, warn);
-  const bulkRedis = await connect(lifecycle, 'Redis connection for large replies', connectRedis(target, logDown(log)));
+  await checkRedisServers(redis, { durability, replication }, warn);
+  const again = (name: string): Promise<RedisConnection> => connect(lifecycle, name, connectRedis({ ...target, replication }, logDown(log)));
+  const bulkRedis = await again('Redis connection for large replies');
+  const keptRedis = replication && (await again('Redis connection for calls that wait for replicas'));
   if (durability === 'always') {
     for (const connection of [redis, bulkRedis]) {
       keepDurable(connection, (problem) => {
@@ -287,7 +295,7 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
   }
   // A command stamps its changes with the services' clock, whatever its own environment says.
   const testClock = create ? settings.testClock : ((await savedTestClock(pool)).isOn ?? settings.testClock);
-  return { redis, bulkRedis, target, pool, openPool, testClock, watches, lifecycle };
+  return { redis, bulkRedis, keptRedis, target, pool, openPool, testClock, watches, lifecycle };
 }
 
 const logDown =

@@ -14,7 +14,7 @@ import { Context, type ContextOptions } from './context.js';
 import { startLive } from './live.js';
 import { openChannels } from './messages.js';
 import { refusedByStore } from './refused.js';
-import type { Settings } from './settings.js';
+import { replicationOf, type Settings } from './settings.js';
 import { activateNewest, applyAfterResync, applyAtStart, ensureKey, openDefaultTenant, refuseFenced, startAccount } from './startup.js';
 import { drainAsLast, startDeliverer, startSweep, startWorker } from './worker.js';
 
@@ -154,6 +154,7 @@ async function startMetrics(context: Context, watch: Observed, supervised?: Supe
     pool,
     partition: (tenant) => engine.partition(tenant),
     tenants: () => account.tenants,
+    requiredReplicas: replicationOf(settings)?.replicas,
   });
   if (supervised) {
     supervised.onMetrics(watch.metrics);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { WebhookReceivers } from '../config/schema/webhook-url.js';
 import { parseRedisAddress } from '../redis/address.js';
+import type { Replication } from '../redis/turns.js';
 import { OperatorError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { postgresProblems, redisProblems, sentenceOf } from '../shared/store-problems.js';
@@ -56,8 +57,12 @@ const variables = z.object({
   REDIS_KEY_FILE: z.string().nullable().default(null),
   /** The password of the Sentinels. */
   REDIS_SENTINEL_PASSWORD: z.string().nullable().default(null),
-  /** When Redis writes to disk: within a second of a response, or before it. */
-  DURABILITY: z.enum(['everysec', 'always'], { error: 'must be everysec or always' }).default('everysec'),
+  /** When Redis writes to disk: within a second of a response, or before it; or whether replicas have the change before the response. */
+  DURABILITY: z.enum(['everysec', 'always', 'replicated'], { error: 'must be everysec, always or replicated' }).default('everysec'),
+  /** With `replicated`: how many replicas, how many milliseconds a response waits for them, and whether it waits for their disks too. */
+  REPLICAS: wholeNumber(1, limits.maxReplicas).default(1),
+  REPLICA_TIMEOUT: wholeNumber(limits.minReplicaTimeoutMs, limits.maxReplicaTimeoutMs).default(500),
+  REPLICAS_TO_DISK: onOrOff('0'),
   /**
    * The start of every key's hash tag, so that several installations can share one Redis. A brace or a colon would move keys to other slots or
    * owners.
@@ -154,6 +159,10 @@ export const settingsSchema = variables
     path: ['DATABASE_URL'],
     error: `must be set when REDIS_URL is set: to the Postgres that belongs to this Redis, or to ${builtIn} for the built-in Postgres`,
   })
+  .refine((values) => values.DURABILITY !== 'replicated' || (values.REDIS_URL ?? builtIn) !== builtIn, {
+    path: ['DURABILITY'],
+    error: 'must not be replicated with the built-in Redis, which has no replicas: set REDIS_URL to a master with replicas',
+  })
   .refine((values) => !values.WEBHOOK_ALLOW_PRIVATE || values.WEBHOOK_ORIGINS.length === 0, {
     path: ['WEBHOOK_ORIGINS'],
     error: 'must not be set when WEBHOOK_ALLOW_PRIVATE is 1, which allows every origin',
@@ -165,7 +174,11 @@ export const settingsSchema = variables
 type Values = z.output<typeof settingsSchema>;
 
 /** The settings whose name is not that of their variable in camel case. */
-const renamed = { SHUTDOWN_DELAY: 'shutdownDelayS', OTEL_EXPORTER_OTLP_ENDPOINT: 'otlpEndpoint' } as const;
+const renamed = {
+  REPLICA_TIMEOUT: 'replicaTimeoutMs',
+  SHUTDOWN_DELAY: 'shutdownDelayS',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'otlpEndpoint',
+} as const;
 
 type CamelCase<S extends string> = S extends `${infer Head}_${infer Rest}`
   ? `${Lowercase<Head>}${Capitalize<CamelCase<Rest>>}`
@@ -187,6 +200,11 @@ export const defaultApiProcesses = (cores: number): number => Math.min(Math.max(
 /** The folder of the built-in stores; null where both stores are elsewhere. */
 export const builtInFolder = ({ redisUrl, databaseUrl, dataDir }: Settings): string | null =>
   redisUrl === null || databaseUrl === null ? dataDir : null;
+
+/** What a response waits for with DURABILITY=replicated; undefined with another. */
+export function replicationOf({ durability, replicas, replicaTimeoutMs: timeoutMs, replicasToDisk: toDisk }: Settings): Replication | undefined {
+  return durability === 'replicated' ? { replicas, timeoutMs, toDisk } : undefined;
+}
 
 /** Where webhooks may be sent. */
 export function webhookReceivers({ webhookOrigins, webhookAllowPrivate }: Settings): WebhookReceivers {

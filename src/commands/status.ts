@@ -7,7 +7,7 @@ import { connectRedis, messageOf } from '../redis/connection.js';
 import { OperatorError } from '../shared/errors.js';
 import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
-import { builtInFolder, type Settings } from '../app/settings.js';
+import { builtInFolder, replicationOf, type Settings } from '../app/settings.js';
 import type { Print } from '../app/output.js';
 
 const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MB`;
@@ -81,7 +81,9 @@ export async function status({ settings, log, print, note, json }: StatusOptions
       return undefined;
     });
     stops.push(() => Promise.resolve(redis?.disconnect()));
-    const found = await readStatus({ redis, pool, prefix: settings.redisPrefix, dataDir: builtInFolder(settings), problems });
+    const requiredReplicas = replicationOf(settings)?.replicas;
+    const stores = { redis, pool, prefix: settings.redisPrefix, dataDir: builtInFolder(settings), requiredReplicas };
+    const found = await readStatus({ ...stores, problems });
     for (const line of json ? [JSON.stringify(found, null, 2)] : linesOf(found)) print(line);
     if (found.problems.length > 0) throw new OperatorError(found.problems.join('\n'));
   } finally {

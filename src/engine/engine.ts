@@ -121,6 +121,7 @@ export class Engine {
     tenant: number,
     name: F,
     build: (config: ActiveConfig) => Call<F>,
+    connection?: RedisConnection,
   ): Promise<Reply & { config: ActiveConfig }> {
     let attempts = 0;
     let lastZone = '';
@@ -128,7 +129,8 @@ export class Engine {
       const config = await this.config(tenant);
       const { args, pairs } = build(config);
       const context = this.context(config);
-      const reply = await this.calls.run(tenant, name, orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs));
+      const list = orderArguments(name, { ...args, context } as FunctionArguments<F>, pairs);
+      const reply = await this.calls.run(tenant, name, list, connection);
       // A call about many users may need many zones: another one is progress.
       const zone = reply.outcome === outcomes.unknownZone ? reply.values.map(text).join(' ') : lastZone;
       const isProgress = reply.outcome === outcomes.again || zone !== lastZone;
@@ -214,8 +216,8 @@ export class Engine {
 
   /** Throws a LaurelError `not_ready` with the reason while a tenant's events are refused. */
   async checkReady(tenant: number): Promise<void> {
-    // A call that may write, which Redis refuses when it can't.
-    await this.call(tenant, 'clock', () => ({ args: { to: '' } }));
+    // A call that may write, which Redis refuses when it can't, and that waits for replicas as an event does.
+    await this.call(tenant, 'clock', () => ({ args: { to: '' } }), this.options.keptRedis);
     const entries = await this.calls.command((redis) => redis.xlen(this.partition(tenant) + keyNames.ledger));
     if (entries >= (this.options.maxLedgerEntries ?? limits.maxLedgerEntries)) throw ledgerFull();
   }

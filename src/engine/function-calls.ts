@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { followMoved, mastersOf, prepareServers } from '../redis/cluster.js';
 import { callFunction, messageOf, type RedisConnection } from '../redis/connection.js';
-import { keyNames, partitionPrefix, type FunctionName } from '../redis/contract.js';
+import { keptFunctions, keyNames, partitionPrefix, type FunctionName } from '../redis/contract.js';
 import { redisFailure } from '../redis/failure.js';
 import type { FunctionLibrary } from '../redis/library.js';
 import { LaurelError } from '../shared/errors.js';
@@ -21,6 +21,11 @@ export interface FunctionCallsOptions {
   readonly redis: RedisConnection;
   /** A connection of its own for pipelines of long calls, so that other replies do not wait behind them; `redis` without it. */
   readonly bulkRedis?: RedisConnection;
+  /**
+   * With DURABILITY=replicated: a connection of its own for calls whose replies wait for replicas, so that no other waits behind them. It and
+   * `bulkRedis` have a `replication`.
+   */
+  readonly keptRedis?: RedisConnection | undefined;
   readonly prefix: string;
   readonly library: FunctionLibrary;
   /** Undefined: calls are not measured. */
@@ -33,8 +38,8 @@ export class FunctionCalls {
 
   constructor(options: FunctionCallsOptions) {
     this.options = options;
-    const { redis, bulkRedis = redis } = options;
-    for (const connection of new Set([redis, bulkRedis])) prepareServers(connection, (server) => this.renewLibrary(server));
+    const { redis, bulkRedis = redis, keptRedis = redis } = options;
+    for (const connection of new Set([redis, bulkRedis, keptRedis])) prepareServers(connection, (server) => this.renewLibrary(server));
   }
 
   /** The start of all keys of a tenant. */
@@ -52,11 +57,13 @@ export class FunctionCalls {
     tenant: number,
     name: FunctionName,
     args: readonly (string | number | Buffer)[],
-    connection: RedisConnection = this.options.redis,
+    connection: RedisConnection = this.connectionFor(name),
   ): Promise<Reply> {
-    const { library, aroundCall } = this.options;
-    const key = this.partition(tenant) + keyNames.meta;
-    const send = (): Promise<unknown> => callFunction(connection, library.functionName(name), key, args);
+    const { library, aroundCall, keptRedis } = this.options;
+    const partition = this.partition(tenant);
+    const isKept = keptRedis !== undefined && (connection === keptRedis || keptFunctions.has(name));
+    const sent = { key: partition + keyNames.meta, args, fence: isKept ? partition + keyNames.fence : undefined };
+    const send = (): Promise<unknown> => callFunction(connection, library.functionName(name), sent);
     const call = aroundCall ? (): Promise<unknown> => aroundCall(name, send) : send;
     let reply: unknown;
     try {
@@ -67,6 +74,11 @@ export class FunctionCalls {
     if (!Array.isArray(reply)) throw new Error(`${name} replied something that is not a list`);
     const [outcome, ...values] = reply as unknown[];
     return { outcome: Number(outcome), values };
+  }
+
+  private connectionFor(name: FunctionName): RedisConnection {
+    const { redis, keptRedis = redis } = this.options;
+    return keptFunctions.has(name) ? keptRedis : redis;
   }
 
   /** Makes a call again if its failure allows it: after a MOVED reply, or without the library. Throws the failure for the caller otherwise. */

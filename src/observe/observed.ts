@@ -51,6 +51,8 @@ export interface ObservedStores {
   readonly pool: pg.Pool;
   readonly partition: (tenant: number) => string;
   readonly tenants: () => readonly number[];
+  /** REPLICAS, with DURABILITY=replicated. */
+  readonly requiredReplicas: number | undefined;
 }
 
 /** The metrics and traces of a service. What is switched off is undefined, and costs nothing. */
@@ -111,11 +113,11 @@ export class Observed {
   }
 
   /** Adds the metrics of the stores. */
-  stores({ redis, pool, partition, tenants }: ObservedStores): void {
+  stores({ redis, pool, partition, tenants, requiredReplicas }: ObservedStores): void {
     const { metrics, settings } = this;
     if (!metrics) return;
     metrics.add((registry) => connectionMetrics(registry, pool));
-    metrics.addShared((registry) => redisMetrics(registry, redis));
+    metrics.addShared((registry) => redisMetrics(registry, redis, requiredReplicas));
     metrics.addShared((registry) => postgresMetrics(registry, pool));
     const { testClock, maxLedgerEntries } = settings;
     const busy = (): readonly number[] => this.writer?.busy ?? [];

@@ -20,7 +20,7 @@ import { redisSentence } from '../redis/failure.js';
 import { bundleLibrary } from '../redis/library.js';
 import { isBelow, lastLedgerId, trimmedUpTo } from '../redis/partition.js';
 import { postgresError, postgresSentence } from '../postgres/failure.js';
-import { infoFields, replicaLags } from '../redis/server.js';
+import { infoFields, onlineReplicas, replicaLags } from '../redis/server.js';
 import { counted } from '../shared/counted.js';
 import { limits } from '../shared/limits.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
@@ -113,7 +113,7 @@ async function refusedCall(redis: RedisConnection, prefix: string): Promise<stri
   const args = orderArguments('clock', { context, to: '' });
   try {
     clockFunction ??= bundleLibrary().functionName('clock');
-    await callFunction(redis, clockFunction, key, args);
+    await callFunction(redis, clockFunction, { key, args });
     return undefined;
   } catch (error) {
     // A Redis that no service of this version has used lacks the function.
@@ -275,6 +275,8 @@ export interface StatusStores {
   readonly knownTenants?: readonly number[];
   /** The folder of the built-in stores; null where both stores are elsewhere. */
   readonly dataDir: string | null;
+  /** The replicas that each master must have, with DURABILITY=replicated; absent: none. */
+  readonly requiredReplicas?: number | undefined;
   readonly problems: string[];
 }
 
@@ -296,7 +298,8 @@ export const readerOf =
     });
 
 /** Reads the status from the stores, and changes nothing. A failed read is a problem in the result. */
-export async function readStatus({ redis, pool, prefix, problems: known, knownTenants, dataDir }: StatusStores): Promise<Status> {
+export async function readStatus(stores: StatusStores): Promise<Status> {
+  const { redis, pool, prefix, problems: known, knownTenants, dataDir, requiredReplicas = 0 } = stores;
   const problems = [...known];
   const orProblem = readerOf(problems);
   const servers = redis && Promise.all(mastersOf(redis).map(async (server) => infoFields(await server.info())));
@@ -307,6 +310,8 @@ export async function readStatus({ redis, pool, prefix, problems: known, knownTe
   if (refused !== undefined) problems.push(refused);
   if (fields?.some(keepsNoFile)) problems.push(sentenceOf(redisProblems.noFile));
   else if (fields?.some(failsToWrite) && refused === undefined) problems.push(sentenceOf(redisProblems.disk));
+  const online = Math.min(...(fields ?? []).map(onlineReplicas));
+  if (online < requiredReplicas) problems.push(sentenceOf(redisProblems.noReplicas, `${online} of ${requiredReplicas}`));
   const postgres = await orProblem(postgresStatus(pool), fromPostgres);
   if (!redisState) problems.push(unknownWithoutRedis);
   if (!postgres) problems.push(unknownWithoutPostgres + (knownTenants ? '.' : otherLedgers));

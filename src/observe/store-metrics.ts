@@ -11,7 +11,7 @@ import type { Refresh } from './observation.js';
 const databaseSizeMs = 60_000;
 
 /** The availability, memory, persistence, replication and function calls of Redis. */
-export function redisMetrics(registry: Registry, redis: RedisConnection): Refresh {
+export function redisMetrics(registry: Registry, redis: RedisConnection, requiredReplicas: number | undefined): Refresh {
   const up = new Gauge({ name: 'laurel_redis_up', help: 'Whether Redis answered when the metrics were read.', registers: [registry] });
   const memory = absentGauge(registry, 'laurel_redis_memory_bytes', 'Memory used by Redis; in a cluster, by the fullest master.');
   const allowed = absentGauge(
@@ -29,6 +29,12 @@ export function redisMetrics(registry: Registry, redis: RedisConnection): Refres
     'laurel_redis_replicas',
     'Replicas connected to Redis; in a cluster, to the master with the fewest.',
   );
+  const required = absentGauge(
+    registry,
+    'laurel_redis_replicas_required',
+    'Replicas that must have a change before the response, with DURABILITY=replicated.',
+  );
+  if (requiredReplicas !== undefined) required.set(requiredReplicas);
   const replicaLag = absentGauge(
     registry,
     'laurel_redis_replica_lag_seconds',

@@ -9,7 +9,7 @@ import { channelNames, partitionPrefix } from './contract.js';
 import { noteTrouble, startRefusal } from './failure.js';
 import { FunctionCommand } from './function-command.js';
 import { expectNoTls, tlsOptions, tlsProblem, type TlsFiles } from './tls.js';
-import { sendByTurns } from './turns.js';
+import { sendByTurns, type Replication } from './turns.js';
 
 /** A connection for all commands: to one server, with or without Sentinel, or to a cluster. */
 export type RedisConnection = Redis | Cluster;
@@ -57,6 +57,8 @@ export interface RedisTarget extends TlsFiles {
   readonly url: string;
   /** The password of the Sentinels, which differs from the server's. */
   readonly sentinelPassword?: string | null;
+  /** What the replies to calls with a fence wait for. */
+  readonly replication?: Replication | undefined;
 }
 
 interface Access {
@@ -100,7 +102,7 @@ function openSentinel({ address, login, tls }: Access, sentinelPassword: string 
   });
 }
 
-function openCluster({ address, login, tls }: Access): ClusterConnection {
+function openCluster({ address, login, tls }: Access, replication: Replication | undefined): ClusterConnection {
   const cluster = new ClusterConnection([...address.nodes], {
     ...clusterOptions,
     redisOptions: { ...nodeOptions, ...login, ...tls },
@@ -108,7 +110,7 @@ function openCluster({ address, login, tls }: Access): ClusterConnection {
     ...(tls.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
   });
   cluster.on('+node', (node: Redis) => {
-    sendByTurns(node);
+    sendByTurns(node, replication);
     cluster.take(node);
   });
   // Finds the new master when one has died silently. (ioredis' own option would search for ever if it was closed during a search.)
@@ -129,14 +131,14 @@ function open(target: RedisTarget): RedisConnection {
     case 'sentinel':
       return openSentinel(access, target.sentinelPassword);
     case 'cluster':
-      return openCluster(access);
+      return openCluster(access, target.replication);
   }
 }
 
 /** Connects. Throws an OperatorError. */
 export async function connectRedis(target: RedisTarget, onError: (error: Error) => void): Promise<RedisConnection> {
   const redis = open(target);
-  if (redis instanceof Redis) sendByTurns(redis);
+  if (redis instanceof Redis) sendByTurns(redis, target.replication);
   noteTrouble(redis);
   let last: Error | undefined;
   const told = (error: Error): void => {
@@ -278,12 +280,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
 }
 
+/** What a call of a function sends. */
+interface FunctionCall {
+  readonly key: string;
+  readonly args: readonly (string | number | Buffer)[];
+  /** A key of the same slot: the reply waits for the replicas of the connection, if it has any to wait for. */
+  readonly fence?: string | undefined;
+}
+
 /** Calls a Redis function with one key; texts in the reply are buffers. */
-export function callFunction(
-  redis: RedisConnection,
-  name: string,
-  key: string,
-  args: readonly (string | number | Buffer)[],
-): Promise<unknown> {
-  return redis.sendCommand(new FunctionCommand(name, key, args)) as Promise<unknown>;
+export function callFunction(redis: RedisConnection, name: string, { key, args, fence }: FunctionCall): Promise<unknown> {
+  return redis.sendCommand(new FunctionCommand(name, key, args, fence)) as Promise<unknown>;
 }

@@ -41,6 +41,8 @@ export const keyNames = {
   groups: 'bg:',
   /** Hash: time zone → its offsets, MessagePack. Followed by the version of the time zone data. */
   zones: 'z:',
+  /** String, empty: written before a wait for replicas (redis/turns.ts). Expires. */
+  fence: 'fence',
 } as const;
 
 /**
@@ -327,6 +329,23 @@ export const functions = {
 } as const;
 
 export type FunctionName = keyof typeof functions;
+
+/** The functions whose callers are told that something was changed: with DURABILITY=replicated, their replies wait for replicas. */
+export const keptFunctions: ReadonlySet<FunctionName> = new Set<FunctionName>([
+  'track',
+  'trackBatch',
+  'deleteUser',
+  'identify',
+  'completeAchievement',
+  'setPreferences',
+  'removeDeviceToken',
+  'grantFreeze',
+  'takeFreeze',
+  'addPause',
+  'removePause',
+  'restoreStreak',
+  'resetStreak',
+]);
 
 /** The position of a function's first argument after the named ones, counted from 1 as Lua does. */
 const rest = (name: FunctionName): number => functions[name].length + 1;

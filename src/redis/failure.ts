@@ -14,6 +14,8 @@ const refusals: Readonly<Record<string, StoreProblem>> = {
   OOM: redisProblems.memory,
   LOADING: redisProblems.loading,
   READONLY: redisProblems.replica,
+  // A wait for replicas ends with it when the server becomes one.
+  UNBLOCKED: redisProblems.replica,
   MASTERDOWN: redisProblems.replica,
   MOVED: redisProblems.slotMoving,
   TRYAGAIN: redisProblems.slotMoving,
@@ -31,6 +33,8 @@ const refusalTexts: readonly (readonly [text: RegExp, problem: StoreProblem, cod
   // After ioredis' own retries.
   [/\bCLUSTERDOWN\b/, redisProblems.clusterDown, 'CLUSTERDOWN'],
   [/^ERR max number of clients/, redisProblems.maxClients, 'maxclients'],
+  [/^ERR WAIT(?:AOF)? cannot be used with replica/, redisProblems.replica, 'ERR'],
+  [/^ERR WAITAOF cannot be used when numlocal/, redisProblems.noFileForReplicas, 'ERR'],
   [/^ERR This instance has cluster support disabled/, redisProblems.noCluster, 'ERR'],
 ];
 

@@ -14,11 +14,33 @@ const bulk = (bytes: string): string => `$${bytes.length}\r\n${bytes}\r\n`;
  * of a command that has a buffer among its arguments by itself, which costs an event more than its validation.
  */
 export class FunctionCommand extends Command {
-  constructor(name: string, key: string, args: readonly (string | number | Buffer)[]) {
+  /** Of a call whose reply waits for replicas: the key of the write before the wait (redis/turns.ts). */
+  readonly fence: string | undefined;
+  /** Settles when the replicas have what the call wrote, or too few of them had it in time. */
+  kept: Promise<void> | undefined;
+
+  constructor(name: string, key: string, args: readonly (string | number | Buffer)[], fence?: string) {
     super('fcall', [], { replyEncoding: null });
     // Not as a parameter: ioredis would flatten them, which takes longer than all of this.
     this.args = [name, 1, key, ...args];
     this.stringifyArguments();
+    this.fence = fence;
+    if (fence !== undefined) this.holdReply();
+  }
+
+  private holdReply(): void {
+    const { resolve } = this;
+    this.resolve = (reply: unknown) => {
+      Promise.resolve(this.kept).then(
+        () => {
+          resolve(reply);
+        },
+        // Not the method of now: a cluster replaces it when it sends the command.
+        (error: unknown) => {
+          this.reject(error as Error);
+        },
+      );
+    };
   }
 
   override toWritable(): Buffer {

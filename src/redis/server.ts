@@ -4,6 +4,7 @@ import { OperatorError } from '../shared/errors.js';
 import { redisProblems, sentenceOf } from '../shared/store-problems.js';
 import { mastersOf, prepareServers } from './cluster.js';
 import type { RedisConnection } from './connection.js';
+import type { Replication } from './turns.js';
 
 /** The fields of INFO. */
 export function infoFields(info: string): ReadonlyMap<string, string> {
@@ -20,22 +21,48 @@ export function replicaLags(fields: ReadonlyMap<string, string>): number[] {
   return [...fields].flatMap(([field, value]) => (/^slave\d+$/.test(field) ? [Number(/\blag=(\d+)/.exec(value)?.[1] ?? 0)] : []));
 }
 
-/** When Redis writes an event to disk: within a second of the response, or before it (docs/operations/durability.md). */
-export type Durability = 'everysec' | 'always';
+/** The replicas of a server that have a copy of its data and receive its changes, from its INFO. */
+export const onlineReplicas = (fields: ReadonlyMap<string, string>): number =>
+  [...fields].filter(([field, value]) => /^slave\d+$/.test(field) && value.includes('state=online')).length;
+
+/** What a response guarantees: that Redis has the event, has it on disk, or that replicas have it (docs/operations/durability.md). */
+export interface Durability {
+  readonly durability: 'everysec' | 'always' | 'replicated';
+  /** With `replicated`. */
+  readonly replication: Replication | undefined;
+}
 
 /**
  * Checks every server that accepts writes, and throws an OperatorError for one that Laurel must not run on. Calls `warn` for a setting that is
  * allowed but probably a mistake.
  */
-export async function checkRedisServers(redis: RedisConnection, durability: Durability, warn: (line: string) => void): Promise<void> {
+export async function checkRedisServers(
+  redis: RedisConnection,
+  { durability, replication }: Durability,
+  warn: (line: string) => void,
+): Promise<void> {
   for (const server of mastersOf(redis)) {
     const fields = infoFields(await server.info());
     checkServer(fields, redis instanceof Redis);
+    if (replication) checkReplication(fields, replication, warn);
     if (durability === 'always') await makeDurable(server);
     else if (!hasAppendOnlyFile(fields)) {
       warn(sentenceOf(redisProblems.noFile));
     }
   }
+}
+
+/**
+ * Refuses a server that can't wait for disks when it has to. Too few replicas only warn: a service that starts while one is down serves reads, and
+ * changes when the replica is back.
+ */
+export function checkReplication(fields: ReadonlyMap<string, string>, { replicas, toDisk }: Replication, warn: (line: string) => void): void {
+  const version = fields.get('redis_version') ?? '0';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (toDisk && (major < 7 || (major === 7 && minor < 2))) throw new OperatorError(sentenceOf(redisProblems.noWaitForDisk, `version ${version}`));
+  if (toDisk && !hasAppendOnlyFile(fields)) throw new OperatorError(sentenceOf(redisProblems.noFileForReplicas));
+  const online = onlineReplicas(fields);
+  if (online < replicas) warn(sentenceOf(redisProblems.noReplicas, `${online} of ${replicas}`));
 }
 
 /**

@@ -1,7 +1,18 @@
-import type { Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 import { limits } from '../shared/limits.js';
+import { redisProblems, StoreError } from '../shared/store-problems.js';
+import { redisFailure } from './failure.js';
+import { FunctionCommand } from './function-command.js';
 
 type Send = Redis['sendCommand'];
+
+/** What calls wait for that have to be kept (DURABILITY=replicated). */
+export interface Replication {
+  readonly replicas: number;
+  readonly timeoutMs: number;
+  /** Whether the server and the replicas have to have it on disk. */
+  readonly toDisk: boolean;
+}
 
 /** A corked socket, and what was sent to it. */
 interface Turn {
@@ -10,6 +21,24 @@ interface Turn {
   last: unknown;
   commands: number;
   isTurnOver: boolean;
+  /** The calls whose replies wait for replicas. */
+  readonly kept: FunctionCommand[];
+}
+
+/**
+ * Waits until replicas have all that a server has written by now. WAIT alone would cover only what this connection has written, and not an event that
+ * another one has counted and that is repeated here, so a write of its own comes first.
+ */
+async function waitForReplicas(send: Send, fence: string, { replicas, timeoutMs, toDisk }: Replication): Promise<void> {
+  const wait = toDisk ? new Command('waitaof', [1, replicas, timeoutMs]) : new Command('wait', [replicas, timeoutMs]);
+  const sent = [send(new Command('set', [fence, '', 'EX', limits.replicaFenceTtlS])), send(wait)];
+  const [, reply] = await Promise.all(sent).catch((error: unknown) => {
+    // Not as it is: the calls were executed, and a redirection would send them again.
+    throw redisFailure(error);
+  });
+  const [local, confirmed] = (toDisk ? reply : [1, reply]) as [local: number, confirmed: number];
+  if (local === 1 && confirmed >= replicas) return;
+  throw new StoreError(redisProblems.notReplicated, `${confirmed} of ${replicas} within ${timeoutMs} ms`);
 }
 
 /**
@@ -18,12 +47,14 @@ interface Turn {
  */
 class Turns {
   private readonly redis: Redis;
+  private readonly replication: Replication | undefined;
   private readonly send: Send;
   private corked: Turn | undefined;
   private inFlight = 0;
 
-  constructor(redis: Redis) {
+  constructor(redis: Redis, replication: Replication | undefined) {
     this.redis = redis;
+    this.replication = replication;
     this.send = redis.sendCommand.bind(redis);
   }
 
@@ -33,6 +64,7 @@ class Turns {
     if (!turn) return sent;
     turn.last = sent;
     turn.commands += 1;
+    if (this.replication && args[0] instanceof FunctionCommand && args[0].fence !== undefined) turn.kept.push(args[0]);
     if (turn.commands >= limits.maxCommandsInWrite) this.uncork();
     return sent;
   };
@@ -42,7 +74,7 @@ class Turns {
     const { stream } = this.redis as { readonly stream?: Redis['stream'] };
     if (!stream) return undefined;
     stream.cork();
-    const turn: Turn = { stream, last: undefined, commands: 0, isTurnOver: false };
+    const turn: Turn = { stream, last: undefined, commands: 0, isTurnOver: false, kept: [] };
     this.corked = turn;
     setImmediate(() => {
       turn.isTurnOver = true;
@@ -60,6 +92,7 @@ class Turns {
     if (!turn) return;
     this.corked = undefined;
     this.inFlight += 1;
+    this.keep(turn);
     const replied = (): void => {
       this.inFlight -= 1;
       this.uncorkIfDue();
@@ -67,14 +100,23 @@ class Turns {
     Promise.resolve(turn.last).then(replied, replied);
     turn.stream.uncork();
   }
+
+  /** Sends one wait for replicas behind the calls of a turn, for all of them. */
+  private keep(turn: Turn): void {
+    const [first] = turn.kept;
+    if (!this.replication || first?.fence === undefined) return;
+    const kept = waitForReplicas(this.send, first.fence, this.replication);
+    for (const call of turn.kept) call.kept = kept;
+    turn.last = kept;
+  }
 }
 
 /**
  * Sends the commands of one turn of the event loop in one write, without waiting for the replies to earlier ones (at most limits.maxWritesInFlight
  * of them: beyond, larger writes cost both sides less than more of them). ioredis' automatic pipelining sends nothing while a pipeline is in flight,
  * so that Redis is idle while replies are read, and the process is idle while Redis works. The guarantees are those of the connection: a command is
- * never sent again, and fails when the connection breaks.
+ * never sent again, and fails when the connection breaks. With `replication`, the replies to calls that have a fence wait for replicas.
  */
-export function sendByTurns(redis: Redis): void {
-  redis.sendCommand = new Turns(redis).sendCommand;
+export function sendByTurns(redis: Redis, replication?: Replication): void {
+  redis.sendCommand = new Turns(redis, replication).sendCommand;
 }

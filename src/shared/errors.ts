@@ -31,6 +31,7 @@ export type NotReadyReason =
   | 'redis_memory'
   | 'redis_loading'
   | 'redis_refuses'
+  | 'redis_replicas'
   | 'postgres_away'
   | 'postgres_disk'
   | 'postgres_refuses'

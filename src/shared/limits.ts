@@ -300,6 +300,12 @@ export const limits = {
   /** Commands that leave a connection to Redis in one write, and writes without a reply beyond which further commands are gathered (redis/turns.ts). */
   maxCommandsInWrite: 256,
   maxWritesInFlight: 2,
+  /** REPLICAS, and REPLICA_TIMEOUT: a call may be behind as many writes as are in flight, each of which waits so long, and must not time out. */
+  maxReplicas: 10,
+  minReplicaTimeoutMs: 10,
+  maxReplicaTimeoutMs: 800,
+  /** How long Redis stores the key that is written before a wait for replicas (redis/turns.ts). */
+  replicaFenceTtlS: 60,
   /** Redirections of a command in a cluster, and the delay from the second one on, while the nodes may disagree. */
   maxRedisMoves: 8,
   redisMovePauseMs: 50,

@@ -163,6 +163,23 @@ export const redisProblems = {
     cure: 'Set appendfsync to always and no-appendfsync-on-rewrite to no in its configuration.',
     endsStart: true,
   },
+  noReplicas: {
+    reason: 'other',
+    cause: 'DURABILITY is replicated, but Redis has too few replicas: changes get a 503',
+    cure: 'Start the replicas that REPLICAS requires.',
+  },
+  noWaitForDisk: {
+    reason: 'other',
+    cause: 'REPLICAS_TO_DISK is 1, but this Redis is too old to wait for the disks of replicas',
+    cure: 'Use Redis 7.2 or Valkey 7.2 at least, or unset REPLICAS_TO_DISK.',
+    endsStart: true,
+  },
+  noFileForReplicas: {
+    reason: 'redis_refuses',
+    cause: 'REPLICAS_TO_DISK is 1, but the append-only file of this Redis is off',
+    cure: 'Set appendonly to yes on it and on its replicas.',
+    endsStart: true,
+  },
   foreign: {
     reason: 'out_of_sync',
     cause: 'This Redis belongs to another database',
@@ -191,9 +208,14 @@ export const redisProblems = {
   },
   busy: { reason: 'redis_refuses', cause: 'Redis is busy with a script of another client', cure: 'Try again shortly, or run SCRIPT KILL.' },
   fewReplicas: {
-    reason: 'redis_refuses',
+    reason: 'redis_replicas',
     cause: 'Redis refuses writes because it has too few replicas',
     cure: 'Start the replicas that its min-replicas-to-write requires.',
+  },
+  notReplicated: {
+    reason: 'redis_replicas',
+    cause: 'Redis has the change, but too few replicas confirmed it in time',
+    cure: 'Send the request again with the same Idempotency-Key, once the replicas that REPLICAS requires are running.',
   },
   lostLibrary: {
     reason: 'other',

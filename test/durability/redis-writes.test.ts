@@ -92,7 +92,7 @@ describe('Commands to Redis', () => {
 
   it('of the function library keep every text and byte', async () => {
     const args = ['', 'Zoë 😀 \u2028', '\u0000\r\n$5', Buffer.from([0, 255, 13, 10, 128]), 1.5];
-    const echoed = (await callFunction(redis, 'laurel_writes_echo', '{laurel-writes}', args)) as Buffer[];
+    const echoed = (await callFunction(redis, 'laurel_writes_echo', { key: '{laurel-writes}', args })) as Buffer[];
     expect(echoed).to.deep.equal(args.map((value) => (Buffer.isBuffer(value) ? value : Buffer.from(String(value)))));
   });
 });
