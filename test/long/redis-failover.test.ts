@@ -1,11 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { limits } from '../../src/shared/limits.js';
 import { partitionPrefix } from '../../src/redis/contract.js';
-import { startBareRedis, untilReplicated, type BareRedis } from '../support/bare-redis.js';
+import { untilReplicated, type BareRedis } from '../support/bare-redis.js';
 import { startCluster, type TestCluster } from '../support/redis-cluster.js';
+import { startReplicatedRedis } from '../support/replicated-redis.js';
 import { until } from '../support/stage.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 
@@ -51,24 +49,10 @@ describe('A Redis behind Sentinel', () => {
   let replica: BareRedis;
 
   before(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'laurel-sentinel-'));
-    cleaning.push(() => rm(folder, { recursive: true }));
-    const started = async (name: string, args: readonly string[], file: readonly string[] = []): Promise<BareRedis> => {
-      const server = await startBareRedis(join(folder, name), args, file);
-      cleaning.push(() => server.stop());
-      return server;
-    };
-    master = await started('master', []);
-    replica = await started('replica', ['--replicaof', '127.0.0.1', String(master.port)]);
-    await untilReplicated(replica.redis);
-    const file = join(folder, 'sentinel.conf');
-    const settings = ['down-after-milliseconds main 500', 'failover-timeout main 3000'].map((setting) => `sentinel ${setting}`);
-    await writeFile(file, [`sentinel monitor main 127.0.0.1 ${master.port} 1`, ...settings, ''].join('\n'));
-    const sentinel = await started('sentinel', ['--sentinel'], [file]);
-    await until('Sentinel knows the replica', async () =>
-      String(await sentinel.redis.call('SENTINEL', 'replicas', 'main')).includes(String(replica.port)),
-    );
-    world = await startWorld({ redisUrl: `redis+sentinel://127.0.0.1:${sentinel.port}/main`, now: null });
+    const servers = await startReplicatedRedis();
+    cleaning.push(() => servers.stop());
+    ({ master, replica } = servers);
+    world = await startWorld({ redisUrl: (await servers.watch()).url, now: null });
     cleaning.push(() => world.stop());
   });
   after(() => clean(cleaning));

@@ -11,7 +11,7 @@ import { Context } from '../../src/app/context.js';
 import { parseSettings, type Settings } from '../../src/app/settings.js';
 import { redisFailure } from '../../src/redis/failure.js';
 import { connectRedis, type RedisTarget } from '../../src/redis/connection.js';
-import { checkServer, infoFields } from '../../src/redis/server.js';
+import { checkReplication, checkServer, infoFields } from '../../src/redis/server.js';
 import { limits } from '../../src/shared/limits.js';
 import { redisProblems } from '../../src/shared/store-problems.js';
 import { PlainRedis } from '../support/plain-redis.js';
@@ -154,6 +154,9 @@ async function configured(...lines: readonly string[]): Promise<PlainRedis> {
   await writeFile(file, lines.map((line) => `${line}\n`).join(''));
   return plain(file);
 }
+
+const kept = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 100 } as const;
+const replication = { replicas: 1, timeoutMs: 100, toDisk: false };
 
 /** What a start with DURABILITY=always says. */
 const durable = async (redis: PlainRedis, url = redis.url): Promise<string> => started(url, { durability: 'always' });
@@ -374,6 +377,33 @@ const table: readonly Row[] = [
     },
   },
   {
+    id: 'noReplicas',
+    when: 'it has none',
+    meet: async () => {
+      const redis = await plain();
+      await redis.redis.config('SET', 'appendonly', 'yes');
+      const lines: string[] = [];
+      checkReplication(infoFields(await redis.redis.info()), replication, (line) => lines.push(line));
+      return lines.join('\n');
+    },
+    detail: /^0 of 1$/,
+  },
+  {
+    id: 'noWaitForDisk',
+    when: 'its INFO has an older version',
+    meet: async () => {
+      const fields = infoFields(await (await plain()).redis.info());
+      try {
+        checkReplication(new Map([...fields, ['redis_version', '7.0.15']]), { ...replication, toDisk: true }, () => undefined);
+        return 'accepted';
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    detail: /^version 7\.0\.15$/,
+  },
+  { id: 'noFileForReplicas', when: 'appendonly is no', meet: async () => started((await plain()).url, { ...kept, replicasToDisk: true }) },
+  {
     id: 'foreign',
     when: 'it has the data of another database',
     meet: async () => {
@@ -475,6 +505,15 @@ const table: readonly Row[] = [
     when: 'it wants a replica, and has none',
     meet: async () => running(await plain(), ({ redis }) => redis.config('SET', 'min-replicas-to-write', 1)),
     detail: /^NOREPLICAS$/,
+  },
+  {
+    id: 'notReplicated',
+    when: 'REPLICAS wants a replica, and it has none',
+    meet: async () => {
+      const redis = await plain();
+      return refusedEvent(cleanUp(await startWorld({ redisUrl: redis.url, now: null, settings: { redisPrefix: prefix, ...kept } })));
+    },
+    detail: /^0 of 1 within 100 ms$/,
   },
   {
     id: 'lostLibrary',

@@ -44,6 +44,10 @@ const accepted: readonly (readonly [env: NodeJS.ProcessEnv, settings: Partial<Se
     { redisCaFile: '/ca.pem', redisCertFile: '/cert.pem', redisKeyFile: '/key.pem', redisSentinelPassword: 'secret' },
   ],
   [{ DURABILITY: 'always' }, { durability: 'always' }],
+  [
+    { DURABILITY: 'replicated', REPLICAS: '2', REPLICA_TIMEOUT: '800', REPLICAS_TO_DISK: '1', REDIS_URL: 'redis://a' },
+    { durability: 'replicated', replicas: 2, replicaTimeoutMs: 800, replicasToDisk: true, redisUrl: 'redis://a' },
+  ],
   [{ REDIS_PREFIX: 'Staging_2-b' }, { redisPrefix: 'Staging_2-b' }],
   [{ DATABASE_URL: 'postgres://u:p@db/laurel' }, { databaseUrl: 'postgres://u:p@db/laurel' }],
   [{ DATABASE_URL: 'postgresql:///laurel?host=/run/postgresql' }, { databaseUrl: 'postgresql:///laurel?host=/run/postgresql' }],
@@ -177,7 +181,10 @@ const refused: readonly (readonly [variable: string, values: readonly string[], 
     'a prefix of 1 to 32 characters, a dot and a body',
   ],
   ['TEST_CLOCK', ['2', 'true', 'yes', 'on'], '1 (on) or 0 (off)'],
-  ['DURABILITY', ['no', 'Always', '1'], 'everysec or always'],
+  ['DURABILITY', ['no', 'Always', '1'], 'everysec, always or replicated'],
+  ['REPLICAS', ['0', '11', '1.5', 'all'], 'a whole number from 1 to 10'],
+  ['REPLICA_TIMEOUT', ['9', '801', '1s', '-1'], 'a whole number from 10 to 800'],
+  ['REPLICAS_TO_DISK', ['2', 'yes'], '1 (on) or 0 (off)'],
   ['LOG_LEVEL', ['INFO', 'verbose', '30'], 'one of silent, fatal, error, warn, info, debug, trace'],
   ['DASHBOARD', ['off', 'no', '2'], '1 (on) or 0 (off)'],
   ['TRUSTED_PROXIES', ['-1', '11', 'yes'], 'a whole number from 0 to 10'],
@@ -296,6 +303,14 @@ describe('The settings', () => {
   ] as const) {
     it(`leave one of ${cores} cores to the others than the API`, () => {
       expect(defaultApiProcesses(cores)).to.equal(processes);
+    });
+  }
+
+  for (const REDIS_URL of ['', 'local']) {
+    it(`refuse replicas of the built-in Redis (REDIS_URL=${REDIS_URL})`, () => {
+      expect(refusalOf({ DURABILITY: 'replicated', REDIS_URL, DATABASE_URL: REDIS_URL })).to.match(
+        /^DURABILITY must not be replicated with the built-in Redis/,
+      );
     });
   }
 
