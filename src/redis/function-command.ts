@@ -31,7 +31,9 @@ export class FunctionCommand extends Command {
   private holdReply(): void {
     const { resolve } = this;
     this.resolve = (reply: unknown) => {
-      Promise.resolve(this.kept).then(
+      // The connection was replaced within a turn, and has replied before the turn's end.
+      const kept = this.kept ?? Promise.reject(new Error('The connection was replaced before it waited for replicas'));
+      kept.then(
         () => {
           resolve(reply);
         },
