@@ -32,7 +32,7 @@ export class FunctionCommand extends Command {
     const { resolve } = this;
     this.resolve = (reply: unknown) => {
       // The connection was replaced within a turn, and has replied before the turn's end.
-      const kept = this.kept ?? Promise.reject(new Error('The connection was replaced before it waited for replicas'));
+      const kept: Promise<void> = this.kept ?? Promise.reject(new Error('The connection was replaced before it waited for replicas'));
       kept.then(
         () => {
           resolve(reply);

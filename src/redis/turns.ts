@@ -64,7 +64,11 @@ class Turns {
     if (!turn) return sent;
     turn.last = sent;
     turn.commands += 1;
-    if (this.replication && args[0] instanceof FunctionCommand && args[0].fence !== undefined) turn.kept.push(args[0]);
+    if (this.replication && args[0] instanceof FunctionCommand && args[0].fence !== undefined) {
+      // After a redirection, that of another server.
+      args[0].kept = undefined;
+      turn.kept.push(args[0]);
+    }
     if (turn.commands >= limits.maxCommandsInWrite) this.uncork();
     return sent;
   };
