@@ -37,6 +37,14 @@ export interface SentKey {
   readonly tenant: number;
 }
 
+/** What a change of the account may be about. */
+export interface AccountChange {
+  /** The prefixes of keys. */
+  readonly prefixes: ReadonlySet<string>;
+  /** `tenants.no`. */
+  readonly tenants: ReadonlySet<number>;
+}
+
 export interface StoreWatches {
   readonly redis: StoreWatch;
   readonly postgres: StoreWatch;
@@ -70,7 +78,7 @@ export class Account {
   private reading: Promise<void> = Promise.resolve();
   private nextRead: Promise<void> | undefined;
   private stops: (() => void)[] = [];
-  private readonly listeners: (() => void)[] = [];
+  private readonly listeners: ((change: AccountChange | undefined) => void)[] = [];
 
   constructor(options: AccountOptions) {
     this.options = options;
@@ -171,8 +179,11 @@ export class Account {
     return tenant === null || this.directory.has(tenant);
   }
 
-  /** Calls `listener` whenever this process has applied a change of keys or tenants, before it accepts another request. */
-  onChange(listener: () => void): void {
+  /**
+   * Calls `listener` whenever this process has applied a change of keys or tenants, before it accepts another request; without a change when
+   * anything may have changed.
+   */
+  onChange(listener: (change: AccountChange | undefined) => void): void {
     this.listeners.push(listener);
   }
 
@@ -246,7 +257,8 @@ export class Account {
     this.ring.drop(keys.map(({ prefix }) => prefix));
     for (const key of keys) if (key.tenant === null && (!('isValid' in key) || key.isValid)) this.ring.add(key);
     this.revision = newest;
-    for (const listener of this.listeners) listener();
+    const change = { prefixes: new Set(keys.map(({ prefix }) => prefix)), tenants: new Set(tenants.map(({ no }) => no)) };
+    for (const listener of this.listeners) listener(isFirst ? undefined : change);
   }
 
   /** Writes to Redis, as events do: a full memory or disk is noticed and logged before a request fails. */

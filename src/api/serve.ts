@@ -119,7 +119,8 @@ function byTokenOrKey(services: Services): Authenticate {
 async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit, authenticate }: Admitting): Promise<Admitted> {
   const found = authenticate(context);
   const principal = found instanceof Promise ? await found : found;
-  if (rateLimit) await rateLimit.count(principal.keyId, (headers) => context.set(headers));
+  // The browsers of all users have tokens of one key: each has a limit of its own, so that they can't use up that of the key's server.
+  if (rateLimit) await rateLimit.count(principal.live?.tokenId ?? principal.keyId, (headers) => context.set(headers));
   const implied = tenantOf(context, principal, route, services);
   const tenant = typeof implied === 'number' ? implied : await implied;
   checkCaller(principal, api, route);

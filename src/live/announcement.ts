@@ -4,7 +4,7 @@ import type { StreamEntry } from '../ledger/stream-entries.js';
 import { limits } from '../shared/limits.js';
 
 /** A change of a group of a leaderboard: who was moved by it. */
-interface BoardChange {
+export interface BoardChange {
   readonly no: number;
   /** The first local day of the run; 0 for a leaderboard that does not repeat. */
   readonly run: number;
@@ -36,6 +36,8 @@ export interface Announcement {
   readonly upTo: string;
   /** What leaderboards show. Undefined: anything may have changed. */
   readonly changes: Changes | undefined;
+  /** The users who were deleted. */
+  readonly deleted: readonly string[];
   /** The entries of users who are watched, the oldest first. */
   readonly entries: readonly WatchedEntry[];
   /** The users whose entries are announced from now on, and were not before. */
@@ -63,6 +65,7 @@ const messageSchema = z.object({
   users: z.array(z.string()).optional(),
   boards: z.array(z.tuple([z.number(), z.number(), z.string().nullable(), z.array(z.number()).nullable()])).default([]),
   profiles: z.array(z.number()).default([]),
+  deleted: z.array(z.string()).default([]),
   entries: z.array(z.tuple([z.string(), z.base64()])).default([]),
   joined: z.array(z.string()).default([]),
   to: z.string().optional(),
@@ -81,11 +84,11 @@ class Collector {
   add(entry: LedgerEntry): boolean {
     switch (entry.kind) {
       case 'limits':
-      case 'deletion':
         return false;
-      // The configuration that ended a segment is announced on a channel of its own.
+      // The configuration that ended a segment is announced on a channel of its own, and `deleted` has the users who were deleted.
       case 'segment':
       case 'segmentsDropped':
+      case 'deletion':
         return true;
       case 'final':
         this.board(entry.no, entry.run, null).users = null;
@@ -138,12 +141,29 @@ export const everythingMessage: string = text({ upTo: noEntry });
 export const joinedMessage = (joined: readonly string[], to: string): string =>
   text({ upTo: noEntry, users: [], joined: [...joined], to });
 
-/** The message about entries, the oldest first, with those of the users who are watched. */
-export function messageAbout(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string {
-  const watched = entries.flatMap(({ id, entry, fields: [, facts] }): [string, string][] =>
-    facts && entry && 'user' in entry && isWatched(entry.user) ? [[id, facts.toString('base64')]] : [],
-  );
-  return text({ upTo: entries.at(-1)?.id ?? noEntry, ...changesOf(entries), entries: watched });
+/** The entries of the users who are watched, in parts of limits.maxAnnouncedChars. */
+function watchedParts(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): [id: string, facts: string][][] {
+  const parts: [string, string][][] = [];
+  let chars = Infinity;
+  for (const { id, entry, fields } of entries) {
+    if (!entry || !('user' in entry) || entry.kind === 'deletion' || !isWatched(entry.user)) continue;
+    const facts = fields[1]?.toString('base64') ?? '';
+    if (chars + facts.length > limits.maxAnnouncedChars) {
+      parts.push([]);
+      chars = 0;
+    }
+    parts.at(-1)?.push([id, facts]);
+    chars += facts.length;
+  }
+  return parts;
+}
+
+/** The messages about entries, the oldest first, with those of the users who are watched: usually one message. */
+export function messagesAbout(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string[] {
+  const upTo = entries.at(-1)?.id ?? noEntry;
+  const deleted = entries.flatMap(({ entry }) => (entry?.kind === 'deletion' ? [entry.user] : []));
+  const [first = [], ...others] = watchedParts(entries, isWatched);
+  return [text({ upTo, ...changesOf(entries), deleted, entries: first }), ...others.map((part) => text({ upTo, users: [], entries: part }))];
 }
 
 export const interestMessage = (interest: Interest): string => JSON.stringify(interest);
@@ -159,14 +179,14 @@ function parsed<T>(schema: z.ZodType<T>, message: string): T | undefined {
 /** The announcement in a message. One that can't be read, from another version, says that anything may have changed. */
 export function parseAnnouncement(message: string): Announcement {
   const data = parsed(messageSchema, message);
-  if (!data) return { upTo: noEntry, changes: undefined, entries: [], joined: [], to: undefined };
-  const { upTo, users, boards, profiles, entries, joined, to } = data;
+  if (!data) return { upTo: noEntry, changes: undefined, deleted: [], entries: [], joined: [], to: undefined };
+  const { upTo, users, boards, profiles, deleted, entries, joined, to } = data;
   const named = (indexes: readonly number[]): string[] => indexes.map((index) => users?.[index] ?? '');
   const changes = users && {
     boards: boards.map(([no, run, group, moved]) => ({ no, run, group, users: moved && named(moved) })),
     profiles: named(profiles),
   };
-  return { upTo, changes, entries: entries.map(([id, facts]) => ({ id, facts: Buffer.from(facts, 'base64') })), joined, to };
+  return { upTo, changes, deleted, entries: entries.map(([id, facts]) => ({ id, facts: Buffer.from(facts, 'base64') })), joined, to };
 }
 
 /** The interest in a message. One that can't be read is in no user. */

@@ -2,7 +2,7 @@ import type { StreamEntry } from '../ledger/stream-entries.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { channelNames } from '../redis/contract.js';
 import { limits } from '../shared/limits.js';
-import { everythingMessage, joinedMessage, messageAbout, parseInterest } from './announcement.js';
+import { everythingMessage, joinedMessage, messagesAbout, parseInterest } from './announcement.js';
 
 /** Until when a tenant and its users are watched, by `performance.now()`. */
 interface WatchedTenant {
@@ -11,7 +11,7 @@ interface WatchedTenant {
 }
 
 /**
- * Announces to the processes of the API what the entries of a tenant's ledger have changed: one message for each batch of the write-behind, on the
+ * Announces to the processes of the API what the entries of a tenant's ledger have changed: a message for each batch of the write-behind, on the
  * tenant's channel, and none about tenants that no process watches. Messages may be lost: streams are also read again at intervals (views.ts).
  */
 export class Announcer {
@@ -45,7 +45,8 @@ export class Announcer {
   announce(tenant: number, entries: readonly StreamEntry[]): void {
     const now = performance.now();
     const watched = this.watchedTenant(tenant, now);
-    if (watched) this.publish(tenant, messageAbout(entries, (user) => (watched.users.get(user) ?? 0) > now));
+    if (!watched) return;
+    for (const message of messagesAbout(entries, (user) => (watched.users.get(user) ?? 0) > now)) this.publish(tenant, message);
   }
 
   /** Announces that anything may have changed. */

@@ -2,6 +2,7 @@ import type { RankingsQuery } from '../engine/leaderboards.js';
 import { type BoardState, firstMessages, messagesBetween } from './board-changes.js';
 import type { Announcement } from './announcement.js';
 import { limits } from '../shared/limits.js';
+import { inSlices } from './slices.js';
 
 /** A connection that watches a view. */
 export interface Watcher {
@@ -17,6 +18,13 @@ export interface View {
   leave(watcher: Watcher): void;
 }
 
+/** A group of a leaderboard. */
+export interface BoardPlace {
+  readonly no: number;
+  /** Empty for a leaderboard without a breakdown. */
+  readonly group: string;
+}
+
 export interface BoardViewOptions {
   readonly tenant: number;
   /** The key of the leaderboard. */
@@ -25,13 +33,18 @@ export interface BoardViewOptions {
   readonly read: () => Promise<BoardState>;
   /** Called with an error of a read. Returns whether the read is repeated; otherwise the watchers' streams end. */
   readonly onFailure: (error: unknown) => boolean;
+  /** Called when `place` may have changed. */
+  readonly onPlace: () => void;
   /** Called when a change is sent: `changedMs` is when it was made, in milliseconds since 1970. */
   readonly onChange: (changedMs: number) => void;
 }
 
+/** The shares of limits.liveRefreshMs after which views are read again: views that began together would otherwise be read together for ever. */
+const minRefreshShare = 0.75;
+
 /**
  * A page, or a list of users, of a leaderboard that connections of this process watch. However many they are, it is read once for each change, at
- * most once in limits.liveIntervalMs, and its messages are encoded once.
+ * most once in limits.liveIntervalMs, and its messages are encoded once. While no connection watches it, it is not read.
  */
 export class BoardView implements View {
   readonly options: BoardViewOptions;
@@ -41,27 +54,40 @@ export class BoardView implements View {
   private state: BoardState | undefined;
   private first: Buffer | undefined;
   private reading: Promise<void> | undefined;
+  /** Until the last change is written to all watchers. */
+  private sending = Promise.resolve();
   private readAt = -Infinity;
   private timer: NodeJS.Timeout | undefined;
   private isDue = false;
+  private isStopped = false;
   /** When the oldest change that is not sent yet was made. */
   private changedMs = Infinity;
+  private readonly refreshMs = limits.liveRefreshMs * (minRefreshShare + (1 - minRefreshShare) * Math.random());
 
   constructor(options: BoardViewOptions) {
     this.options = options;
   }
 
-  /** Reads the view unless it has been read. Throws what the read throws. */
+  /** What it shows; undefined until it has been read. */
+  get place(): BoardPlace | undefined {
+    return this.state && { no: this.state.board.no, group: this.state.group };
+  }
+
+  /** Reads the view unless what has been read is current. Throws what the read throws. */
   async open(): Promise<void> {
-    if (this.state) return;
-    // The failure of a read that others wait for is their own.
-    this.reading ??= this.refresh();
-    await this.reading;
+    let isStale = this.isDue && this.watchers.size === 0;
+    while (!this.state || isStale) {
+      isStale = false;
+      // The read of a timer may have failed, which is not an error here: then this is another one.
+      this.reading ??= this.refresh();
+      await this.reading;
+    }
   }
 
   /** Adds a watcher, and sends what it lacks: nothing, if it has the state with the id `lastId` and that is the current one. */
   join(watcher: Watcher, lastId: string | undefined): void {
     this.watchers.add(watcher);
+    this.schedule();
     if (!this.state || this.state.id === lastId) return;
     this.first ??= firstMessages(this.state);
     watcher.send(this.first);
@@ -77,13 +103,9 @@ export class BoardView implements View {
     return this.state?.rows.some(({ userId }) => users.has(userId)) === true;
   }
 
-  /** Whether a change of a group of a leaderboard, of a run, may be visible. */
-  isOf(no: number, run: number, group: string | null): boolean {
-    const { state } = this;
-    if (!state) return true;
-    // A view of the current run moves on to the next one.
-    const isRun = this.options.query.run === undefined || state.run === run;
-    return state.board.no === no && isRun && (group === null || state.group === group);
+  /** Whether a change of a run may be visible: a view of the current run moves on to the next one. */
+  showsRun(run: number): boolean {
+    return this.options.query.run === undefined || this.state?.run === run;
   }
 
   /** What it shows may have changed, up to an announcement: it is read again as soon as limits.liveIntervalMs allows. */
@@ -93,45 +115,51 @@ export class BoardView implements View {
     this.schedule();
   }
 
-  /** Reads it again if it was last read so long ago: announcements may be lost, and a run begins without one. */
-  touchAfter(ms: number): void {
-    if (performance.now() - this.readAt >= ms) this.touch(undefined);
+  /** Reads it again if it was last read too long ago: announcements may be lost, and a run begins without one. */
+  touchOld(): void {
+    if (performance.now() - this.readAt >= this.refreshMs) this.touch(undefined);
   }
 
   stop(): void {
+    this.isStopped = true;
     clearTimeout(this.timer);
-    this.isDue = false;
   }
 
   private schedule(): void {
-    if (!this.isDue || this.reading || this.timer) return;
+    if (this.isStopped || !this.isDue || this.reading || this.timer || this.watchers.size === 0) return;
     const waitMs = Math.max(this.readAt + limits.liveIntervalMs - performance.now(), 0);
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      this.reading = this.refresh().catch((error: unknown) => {
+      // A connection that joined meanwhile may have begun a read.
+      this.reading ??= this.refresh().catch((error: unknown) => {
         this.failed(error);
       });
     }, waitMs);
   }
 
   private failed(error: unknown): void {
-    this.readAt = performance.now() + limits.liveFailureMs;
     if (this.options.onFailure(error)) {
       this.touch(undefined);
       return;
     }
     // The next connection learns why.
     this.state = this.first = undefined;
+    this.options.onPlace();
     for (const watcher of [...this.watchers]) watcher.end();
   }
 
   private async refresh(): Promise<void> {
+    // With many watchers on a busy process, this is what slows messages down, and changes are sent together.
+    await this.sending;
     this.isDue = false;
     this.readAt = performance.now();
     const { changedMs } = this;
     this.changedMs = Infinity;
     try {
       this.show(await this.options.read(), changedMs);
+    } catch (error) {
+      this.readAt = performance.now() + limits.liveFailureMs;
+      throw error;
     } finally {
       this.reading = undefined;
       this.schedule();
@@ -139,11 +167,24 @@ export class BoardView implements View {
   }
 
   private show(state: BoardState, changedMs: number): void {
-    const messages = this.state && messagesBetween(this.state, state);
+    const before = this.state;
     this.state = state;
-    if (!messages) return;
+    this.options.onPlace();
+    if (before?.id === state.id) return;
     this.first = undefined;
-    for (const watcher of [...this.watchers]) watcher.send(messages);
-    if (Number.isFinite(changedMs)) this.options.onChange(changedMs);
+    if (this.watchers.size === 0) return;
+    const messages = before ? messagesBetween(before, state) : firstMessages(state);
+    if (messages) this.broadcast(messages, changedMs);
+  }
+
+  /** Sends to those who watch now. Who joins later begins with the state that this leads to. */
+  private broadcast(messages: Buffer, changedMs: number): void {
+    const watchers = [...this.watchers];
+    this.sending = this.sending.then(async () => {
+      await inSlices(watchers, (watcher) => {
+        if (this.watchers.has(watcher)) watcher.send(messages);
+      });
+      if (Number.isFinite(changedMs)) this.options.onChange(changedMs);
+    });
   }
 }

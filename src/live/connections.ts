@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import type { SentKey } from '../access/account.js';
+import type { AccountChange, SentKey } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import type { View, Watcher } from './board-view.js';
 import { heartbeat, retryAfter } from './event-stream.js';
+import { inSlices } from './slices.js';
 
 /** The settings that bound the streams of a process. */
 export interface LiveBounds {
@@ -37,6 +38,8 @@ interface Slot {
   readonly key: SentKey;
   /** What `liveConnectionsPerKey` counts by; undefined for an admin key. */
   readonly counter: string | undefined;
+  /** The user that a live token is bound to. */
+  readonly userId: string | undefined;
   /** In milliseconds since 1970; Infinity for never. */
   readonly expiresMs: number;
 }
@@ -47,6 +50,14 @@ interface Watched {
 }
 
 const bytesPerKb = 1_024;
+
+/** When a client connects again. */
+const retryMs = (): number => Math.round(limits.liveRetryMinMs + Math.random() * (limits.liveRetryMaxMs - limits.liveRetryMinMs));
+
+/** Tells a client of a process that is about to stop to connect again. */
+export function sendElsewhere(response: ServerResponse): void {
+  if (!response.destroyed) response.end(retryAfter(retryMs()));
+}
 
 /** One stream of server-sent events. */
 class Connection implements Watcher {
@@ -87,7 +98,7 @@ class Connection implements Watcher {
   }
 
   private write(bytes: Buffer): void {
-    if (this.response.writableEnded) return;
+    if (this.response.writableEnded || this.response.destroyed) return;
     // What is waiting already: a single message may be larger than the buffer.
     if (this.response.writableLength > this.maxBytes) {
       this.counts.slow += 1;
@@ -110,7 +121,7 @@ export class Connections {
   private readonly ofTenant = new Map<number, number>();
   private readonly ofKey = new Map<string, number>();
   private isRecheckDue = false;
-  private isClosing = false;
+  private hasClosed = false;
 
   constructor(options: ConnectionsOptions) {
     this.options = options;
@@ -118,6 +129,11 @@ export class Connections {
 
   get count(): number {
     return this.open.size;
+  }
+
+  /** Whether this process is about to stop. */
+  get isClosing(): boolean {
+    return this.hasClosed;
   }
 
   /** Reserves a place for a stream. Throws a 429 or a 503 when there is none. `start` or `release` must follow. */
@@ -137,7 +153,7 @@ export class Connections {
       throw new LaurelError('too_many_requests', sentence, { retryAfterS });
     }
     const expiresMs = Math.min(expires?.getTime() ?? Infinity, live?.expires.getTime() ?? Infinity);
-    const slot = { key: { prefix, keyId, tenant }, counter, expiresMs };
+    const slot = { key: { prefix, keyId, tenant }, counter, userId: live?.userId, expiresMs };
     this.slots.add(slot);
     this.tally(slot, 1);
     return slot;
@@ -162,13 +178,14 @@ export class Connections {
       this.release(slot);
     };
     response.once('close', closed);
-    if (response.destroyed || request.method === 'HEAD' || this.isClosing) {
+    if (response.destroyed || request.method === 'HEAD' || this.hasClosed) {
       if (response.destroyed) closed();
-      else connection.end(this.isClosing ? retryMs() : undefined);
+      else connection.end(this.hasClosed ? retryMs() : undefined);
       return;
     }
     this.open.add(connection);
-    response.flushHeaders();
+    // Also for a process that is killed: its clients connect again at different times.
+    response.write(retryAfter(retryMs()));
     const header = request.headers['last-event-id'];
     view.join(connection, typeof header === 'string' ? header : lastId);
     // The key may have been revoked while the view was read.
@@ -178,22 +195,30 @@ export class Connections {
   /** To be called each second: comments, and streams whose keys or tokens have expired. `now` is by `performance.now()`. */
   tick(now = performance.now()): void {
     const keysNow = this.options.now();
-    for (const connection of [...this.open]) {
-      if (connection.slot.expiresMs <= keysNow) connection.end();
-      else connection.keepAlive(now);
-    }
+    for (const connection of [...this.open]) if (connection.slot.expiresMs <= keysNow) connection.end();
+    void inSlices([...this.open], (connection) => {
+      connection.keepAlive(now);
+    });
     if (this.isRecheckDue) this.recheck();
   }
 
-  /** Ends the streams whose keys are no longer valid: keys or tenants have changed. */
-  recheck(): void {
-    this.isRecheckDue = false;
-    this.recheckOf([...this.open]);
+  /** Ends the streams whose keys are no longer valid: those that a change of the account may be about, or all without it. */
+  recheck(change?: AccountChange): void {
+    if (!change) this.isRecheckDue = false;
+    const open = [...this.open];
+    this.recheckOf(change ? open.filter(({ slot: { key } }) => change.prefixes.has(key.prefix) || change.tenants.has(key.tenant)) : open);
+  }
+
+  /** Ends the streams of tokens that are bound to a user who was deleted. */
+  endOf(tenant: number, user: string): void {
+    for (const connection of [...this.open]) {
+      if (connection.slot.userId === user && connection.slot.key.tenant === tenant) connection.end();
+    }
   }
 
   /** Tells all clients to connect again, at different times, and ends their streams. Later ones are told as well. */
   close(): void {
-    this.isClosing = true;
+    this.hasClosed = true;
     for (const connection of [...this.open]) connection.end(retryMs());
   }
 
@@ -228,5 +253,3 @@ function add<K>(counts: Map<K, number>, key: K, by: number): void {
   if (count === 0) counts.delete(key);
   else counts.set(key, count);
 }
-
-const retryMs = (): number => Math.round(limits.liveRetryMinMs + Math.random() * (limits.liveRetryMaxMs - limits.liveRetryMinMs));

@@ -2,11 +2,11 @@ import type { Account } from '../access/account.js';
 import type { Principal } from '../access/key-ring.js';
 import type { RankingsQuery } from '../engine/leaderboards.js';
 import type { View } from './board-view.js';
-import { Connections, type LiveBounds } from './connections.js';
+import { Connections, type LiveBounds, sendElsewhere } from './connections.js';
 import { EventStream } from './event-stream.js';
 import { Views, type ViewsOptions } from './views.js';
 
-export interface LiveOptions extends Omit<ViewsOptions, 'onChange'> {
+export interface LiveOptions extends Omit<ViewsOptions, 'onChange' | 'onDeleted'> {
   readonly account: Account;
   readonly bounds: LiveBounds;
 }
@@ -30,9 +30,12 @@ export class Live {
   constructor({ account, bounds, ...options }: LiveOptions) {
     this.connections = new Connections({ bounds, now: () => account.now(), recheck: (key) => account.recheck(key) });
     const onChange = (changedMs: number): void => this.onLag?.(Math.max(Date.now() - changedMs, 0) / 1_000);
-    this.views = new Views({ ...options, onChange });
-    account.onChange(() => {
-      this.connections.recheck();
+    const onDeleted = (tenant: number, user: string): void => {
+      this.connections.endOf(tenant, user);
+    };
+    this.views = new Views({ ...options, onChange, onDeleted });
+    account.onChange((change) => {
+      this.connections.recheck(change);
     });
   }
 
@@ -47,6 +50,8 @@ export class Live {
   }
 
   private async stream({ principal, tenant, lastId }: WatchRequest, open: () => Promise<View>): Promise<EventStream> {
+    // Not an error, after which EventSource would not connect to another process.
+    if (this.connections.isClosing) return new EventStream(sendElsewhere);
     const slot = this.connections.reserve(tenant, principal);
     try {
       const view = await open();

@@ -16,7 +16,8 @@ export class UserView implements View {
   /** The entry behind which no message is missing; undefined until the workers announce the user's entries. */
   private since: string | undefined;
   private lastId = '0-0';
-  private messages: { readonly id: string; readonly bytes: Buffer }[] = [];
+  /** The newest, each with when it was sent, by `performance.now()`. */
+  private messages: { readonly id: string; readonly bytes: Buffer; readonly sentAt: number }[] = [];
 
   get isPending(): boolean {
     return this.since === undefined;
@@ -54,8 +55,23 @@ export class UserView implements View {
     if (this.since === undefined || !isBelow(this.lastId, id)) return;
     this.lastId = id;
     const bytes = message('change', id, json);
-    this.messages.push({ id, bytes });
-    if (this.messages.length > limits.liveUserMessages) this.since = this.messages.shift()?.id ?? id;
+    this.messages.push({ id, bytes, sentAt: performance.now() });
+    if (this.messages.length > limits.liveUserMessages) this.dropFirst();
     for (const watcher of [...this.watchers]) watcher.send(bytes);
+  }
+
+  /** Drops messages that were sent before a time, by `performance.now()`: a client that comes back later reads the user again. */
+  dropBefore(time: number): void {
+    while ((this.messages[0]?.sentAt ?? Infinity) < time) this.dropFirst();
+  }
+
+  /** The user was deleted. */
+  end(): void {
+    this.interrupt();
+    for (const watcher of [...this.watchers]) watcher.end();
+  }
+
+  private dropFirst(): void {
+    this.since = this.messages.shift()?.id;
   }
 }

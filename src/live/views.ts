@@ -12,8 +12,9 @@ import { userChangeJson } from '../responses/events.js';
 import { readProfile } from '../engine/users.js';
 import { type Announcement, interestMessage, noEntry, parseAnnouncement, type WatchedEntry } from './announcement.js';
 import { stateOf } from './board-changes.js';
-import { BoardView } from './board-view.js';
+import { BoardView, type BoardViewOptions } from './board-view.js';
 import { UserView } from './user-view.js';
+import { ViewIndex } from './view-index.js';
 
 export interface ViewsOptions {
   readonly stores: Stores;
@@ -23,6 +24,8 @@ export interface ViewsOptions {
   readonly watch: (tenant: number, interest: string) => void;
   /** Called when a change is sent, with when it was made, in milliseconds since 1970. */
   readonly onChange: (changedMs: number) => void;
+  /** Called when a user was deleted. */
+  readonly onDeleted: (tenant: number, user: string) => void;
 }
 
 /** The views of a tenant. */
@@ -32,48 +35,32 @@ class TenantViews {
   /** When the workers were last told that this process watches the tenant, by `performance.now()`. */
   renewedAt = performance.now();
   /** By what they show. */
-  readonly all = new Map<string, BoardView>();
+  readonly boards = new Map<string, BoardView>();
+  readonly index = new ViewIndex();
   readonly users = new Map<string, UserView>();
+  /** The users whose streams have begun, and of whom the workers have not been told yet. */
+  readonly beginning = new Set<string>();
   /** What happens to the streams of users, in order. */
   usersDone = Promise.resolve();
-  /** Views of lists of users, by each of these users. */
-  private readonly ofUser = new Map<string, Set<BoardView>>();
 
   constructor(following: Promise<void>) {
     this.following = following;
   }
 
   add(key: string, view: BoardView): void {
-    this.all.set(key, view);
-    for (const user of view.options.query.userIds ?? []) {
-      const views = this.ofUser.get(user);
-      if (views) views.add(view);
-      else this.ofUser.set(user, new Set([view]));
-    }
+    this.boards.set(key, view);
+    this.index.add(view);
   }
 
   delete(key: string, view: BoardView): void {
-    this.all.delete(key);
-    for (const user of view.options.query.userIds ?? []) {
-      const views = this.ofUser.get(user);
-      views?.delete(view);
-      if (views?.size === 0) this.ofUser.delete(user);
-    }
+    if (this.boards.get(key) === view) this.boards.delete(key);
+    this.index.delete(view);
   }
 
-  /** The views that may show what is announced. A list of users is affected only by these users: its ranks on the leaderboard may be older. */
-  affected({ changes }: Announcement): Iterable<BoardView> {
-    if (!changes) return this.all.values();
-    const found = new Set<BoardView>();
-    for (const { no, run, group, users } of changes.boards) {
-      for (const view of this.all.values()) {
-        if ((users === null || view.options.query.userIds === undefined) && view.isOf(no, run, group)) found.add(view);
-      }
-      for (const user of users ?? []) for (const view of this.ofUser.get(user) ?? []) if (view.isOf(no, run, group)) found.add(view);
-    }
-    const profiles = new Set(changes.profiles);
-    if (profiles.size > 0) for (const view of this.all.values()) if (view.showsAny(profiles)) found.add(view);
-    return found;
+  /** Entries of users may have been missed: the next renewal asks the workers to begin anew. */
+  interruptUsers(): void {
+    for (const view of this.users.values()) view.interrupt();
+    this.renewedAt = -Infinity;
   }
 }
 
@@ -85,7 +72,7 @@ function keyOf(key: string, { offset, limit, run, userAttributes, userIds }: Ran
 /** Whether a configuration has all objects of an entry: another process may have made it under a newer one. */
 function isKnown({ document }: ActiveConfig, entry: EventEntry | UserEntry): boolean {
   const { achieved = [], points, boards } = entry;
-  const ofPoints = points.flatMap(({ no, awards }) => [no, ...awards.flatMap(({ trigger, boosts }) => [trigger, ...boosts])]);
+  const ofPoints = points.flatMap(({ no, level, awards }) => [no, level, ...awards.flatMap(({ trigger, boosts }) => [trigger, ...boosts])]);
   const all = [...achieved, ...ofPoints, ...boards.map(({ no }) => no), ...(entry.kind === 'event' ? [entry.metric] : [])];
   return all.every((no) => no < document.nextNo);
 }
@@ -100,6 +87,7 @@ export class Views {
   /** Identifies this process to the workers. */
   private readonly id = randomUUID();
   private readonly reads = pLimit(limits.liveReads);
+  private isStopped = false;
 
   constructor(options: ViewsOptions) {
     this.options = options;
@@ -108,13 +96,13 @@ export class Views {
     });
     options.listener.onReconnect(() => {
       this.touchAll();
-      for (const [tenant, views] of this.tenants) this.interrupt(tenant, views);
+      for (const views of this.tenants.values()) views.interruptUsers();
     });
   }
 
   get count(): number {
     let count = 0;
-    for (const { all, users } of this.tenants.values()) count += all.size + users.size;
+    for (const { boards, users } of this.tenants.values()) count += boards.size + users.size;
     return count;
   }
 
@@ -122,8 +110,8 @@ export class Views {
   async open(tenant: number, key: string, query: RankingsQuery): Promise<BoardView> {
     const id = keyOf(key, query);
     const views = this.tenants.get(tenant) ?? this.follow(tenant);
-    const known = views.all.get(id);
-    const view = known ?? this.viewOf(tenant, key, query);
+    const known = views.boards.get(id);
+    const view = known ?? this.viewOf(tenant, views, { key, query });
     if (!known) views.add(id, view);
     view.idleSince = performance.now();
     try {
@@ -135,24 +123,27 @@ export class Views {
       throw error;
     }
     // It took so long that the view was dropped.
-    return this.tenants.get(tenant)?.all.get(id) === view ? view : this.open(tenant, key, query);
+    return this.tenants.get(tenant)?.boards.get(id) === view ? view : this.open(tenant, key, query);
   }
 
   /** The stream of a user. Throws a 404 for an unknown user. */
   async openUser(tenant: number, user: string): Promise<UserView> {
-    await readProfile(this.options.stores.engine, tenant, user);
     const views = this.tenants.get(tenant) ?? this.follow(tenant);
+    // Before the read, so that a deletion is not missed in between.
+    await views.following;
+    await readProfile(this.options.stores.engine, tenant, user);
+    // It took so long that nothing else of the tenant is watched any more.
+    if (this.tenants.get(tenant) !== views) return this.openUser(tenant, user);
     const view = views.users.get(user) ?? new UserView();
     views.users.set(user, view);
     view.idleSince = performance.now();
-    await views.following;
-    if (view.isPending) this.renew(tenant, views);
+    if (view.isPending) this.begin(tenant, views, user);
     return view;
   }
 
   /** Something of a tenant may have changed that its ledger does not have. */
   touchTenant(tenant: number): void {
-    for (const view of this.tenants.get(tenant)?.all.values() ?? []) view.touch(undefined);
+    for (const view of this.tenants.get(tenant)?.boards.values() ?? []) view.touch(undefined);
   }
 
   /** The same for all tenants. */
@@ -164,20 +155,23 @@ export class Views {
   tick(): void {
     const now = performance.now();
     for (const [tenant, views] of this.tenants) {
-      for (const [id, view] of views.all) {
-        if (view.watchers.size > 0) view.touchAfter(limits.liveRefreshMs);
+      for (const [id, view] of views.boards) {
+        if (view.watchers.size > 0) view.touchOld();
         else if (now - view.idleSince > limits.liveLingerMs) this.drop(views, id, view);
       }
       for (const [user, view] of views.users) {
         if (view.watchers.size === 0 && now - view.idleSince > limits.liveUserLingerMs) views.users.delete(user);
+        else view.dropBefore(now - limits.liveUserLingerMs);
       }
-      if (views.all.size + views.users.size === 0) this.unfollow(tenant);
+      if (views.boards.size + views.users.size === 0) this.unfollow(tenant);
       else if (now - views.renewedAt >= limits.liveRenewMs) this.renew(tenant, views);
     }
   }
 
+  /** Reads nothing again from now on. */
   stop(): void {
-    for (const { all } of this.tenants.values()) for (const view of all.values()) view.stop();
+    this.isStopped = true;
+    for (const { boards } of this.tenants.values()) for (const view of boards.values()) view.stop();
     this.tenants.clear();
   }
 
@@ -196,11 +190,15 @@ export class Views {
     return views;
   }
 
-  /** Entries of users may have been missed: the workers are asked to begin anew. */
-  private interrupt(tenant: number, views: TenantViews): void {
-    if (views.users.size === 0) return;
-    for (const view of views.users.values()) view.interrupt();
-    this.renew(tenant, views);
+  /** Tells the workers of the stream of a user, with others that begin at the same time. */
+  private begin(tenant: number, { users, beginning }: TenantViews, user: string): void {
+    beginning.add(user);
+    if (beginning.size > 1) return;
+    setTimeout(() => {
+      const begun = [...beginning].filter((name) => users.has(name));
+      beginning.clear();
+      if (!this.isStopped) this.options.watch(tenant, interestMessage({ from: this.id, users: begun, isAsking: true }));
+    }, limits.liveJoinMs);
   }
 
   /** Tells the workers what this process watches of a tenant. */
@@ -212,7 +210,7 @@ export class Views {
 
   private drop(views: TenantViews, id: string, view: BoardView): void {
     view.stop();
-    if (views.all.get(id) === view) views.delete(id, view);
+    views.delete(id, view);
   }
 
   private unfollow(tenant: number): void {
@@ -220,33 +218,45 @@ export class Views {
     this.options.listener.unfollow('live', tenant);
   }
 
-  private viewOf(tenant: number, key: string, query: RankingsQuery): BoardView {
+  private viewOf(tenant: number, { index }: TenantViews, { key, query }: Pick<BoardViewOptions, 'key' | 'query'>): BoardView {
     const { stores, onChange } = this.options;
-    return new BoardView({
+    const view: BoardView = new BoardView({
       ...{ tenant, key, query, onChange },
       read: () => this.reads(async () => stateOf(await readRanking(stores, tenant, key, query))),
       onFailure: (error) => this.isTemporary(error, tenant),
+      onPlace: () => {
+        index.update(view);
+      },
     });
+    if (this.isStopped) view.stop();
+    return view;
   }
 
   private announced(tenant: number, announcement: Announcement): void {
     const views = this.tenants.get(tenant);
     if (!views) return;
-    for (const view of views.affected(announcement)) view.touch(announcement.upTo);
-    if (announcement.upTo === noEntry && !announcement.changes) this.interrupt(tenant, views);
+    for (const view of views.index.affected(announcement)) view.touch(announcement.upTo);
+    if (announcement.upTo === noEntry && !announcement.changes) views.interruptUsers();
+    for (const user of announcement.deleted) {
+      views.users.get(user)?.end();
+      views.users.delete(user);
+      this.options.onDeleted(tenant, user);
+    }
+    const { entries, joined, to } = announcement;
+    if (entries.length + joined.length === 0 && to !== this.id) return;
     views.usersDone = views.usersDone
       .then(() => this.tellUsers(tenant, views, announcement))
       .catch((error: unknown) => {
-        // Whatever was missed: the workers are asked again.
-        for (const view of views.users.values()) view.interrupt();
+        views.interruptUsers();
         this.isTemporary(error, tenant);
       });
   }
 
   private async tellUsers(tenant: number, { users }: TenantViews, { entries, joined, to }: Announcement): Promise<void> {
     for (const { id, facts } of entries) await this.tellUser(tenant, users, { id, facts });
-    const begun = [...users].filter(([user, { isPending }]) => joined.includes(user) || (to === this.id && isPending)).map(([, view]) => view);
-    if (begun.length === 0) return;
+    const pending = to === this.id ? [...users.values()].filter(({ isPending }) => isPending) : [];
+    const begun = new Set([...pending, ...joined.flatMap((user) => users.get(user) ?? [])]);
+    if (begun.size === 0) return;
     for (const view of begun) view.interrupt();
     const { ledgerId } = await this.options.stores.clock.ledgerId(tenant);
     for (const view of begun) view.reset(ledgerId);

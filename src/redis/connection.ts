@@ -242,9 +242,12 @@ export class Listener {
     });
   }
 
-  /** Calls `missed` after a reconnect. */
+  /** Calls `missed` after a reconnect, once messages arrive again. */
   onReconnect(missed: () => void): void {
-    this.subscriber.on('ready', missed);
+    this.subscriber.on('ready', () => {
+      // Redis replies to it after it has subscribed this connection again.
+      this.subscriber.ping().then(missed, () => undefined);
+    });
   }
 
   /** Receives the messages of a tenant from now on. Throws while Redis is away. */

@@ -81,17 +81,21 @@ export const limits = {
   maxStreakUsers: 100,
   /** Live streams: the time between two messages about a leaderboard. */
   liveIntervalMs: 500,
-  /** After this time, a leaderboard is read again without an announcement, which may be lost. */
+  /** For how long one turn of the event loop writes to live streams: requests are served in between. */
+  liveTurnMs: 1,
+  /** After this time at most, a leaderboard is read again without an announcement, which may be lost. */
   liveRefreshMs: 10_000,
   /** The time to the next read of a leaderboard that could not be read. */
   liveFailureMs: 2_000,
   /** How often a process of the API says that it watches a tenant, and how long that holds: changes are announced meanwhile. */
   liveRenewMs: 5_000,
   liveWatchMs: 15_000,
+  /** The time in which streams of users that begin are announced to the workers together. */
+  liveJoinMs: 25,
   /** How long a view that no connection watches is kept: a client that reconnects finds it. */
   liveLingerMs: 10_000,
   liveUserLingerMs: 60_000,
-  /** Messages of a user that a process keeps for clients that reconnect. */
+  /** Messages of a user that a process keeps for clients that reconnect, each for liveUserLingerMs. */
   liveUserMessages: 100,
   /** Leaderboards that a process reads at once for live streams. */
   liveReads: 32,
@@ -99,11 +103,13 @@ export const limits = {
   liveHeartbeatMs: 15_000,
   /** When a client may retry whose stream exceeded the settings. */
   liveRefusedRetryS: 5,
-  /** The shortest and the longest time after which clients reconnect when a process stops, each at random. */
+  /** The shortest and the longest time after which clients reconnect, each at random: all at once would exceed what a process can open. */
   liveRetryMinMs: 500,
   liveRetryMaxMs: 5_000,
   /** Users that a message for live streams names; one about more says that anything may have changed. */
   maxAnnouncedUsers: 5_000,
+  /** Entries of watched users in one message, in characters: Redis disconnects a subscriber for whom 32 MB wait. */
+  maxAnnouncedChars: 256 * 1024,
   /** How long a live token is valid, in seconds, and the leaderboards that it may name. */
   maxLiveTokenS: 3_600,
   maxLiveTokenLeaderboards: 20,

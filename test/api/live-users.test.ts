@@ -130,8 +130,11 @@ describe('The live stream of a user', () => {
       const here = await watch('emil');
       const there = await open('emil', {}, { address: second.address! });
       await there.message('the beginning', ({ event }) => event === 'reset');
-      await track(world, 'm', { user: 'emil', value: 1 });
-      for (const client of [here, there]) await change(client, 'the event', ({ event }) => event?.metricKey === 'm');
+      // The second worker makes the streams begin again: what happens meanwhile is not sent.
+      await until('an event in both', async () => {
+        await track(world, 'm', { user: 'emil', value: 1 });
+        return [here, there].every((client) => changes(client).some(({ event }) => event?.metricKey === 'm'));
+      });
     } finally {
       await second.stop();
     }
@@ -149,5 +152,18 @@ describe('The live stream of a user', () => {
     expect((await open('ana', { key: null }, { query: `?token=${token}` })).status).to.equal(403);
     bodyOf(await world.request('DELETE', `/admin/v1/application-api-keys?ids=${id}`), 200);
     await own.over();
+  });
+
+  it('ends when the user is deleted, as does what a token that is bound to the user watches', async () => {
+    const client = await watch('gina');
+    const body = { userId: 'gina', leaderboards: ['l'] };
+    const { token } = bodyOf<{ token: string }>(await world.request('POST', '/v1/live-tokens', { body }), 201);
+    const board = await LiveClient.open(world.address, `/v1/leaderboards/l/live?token=${token}`, { key: null });
+    clients.push(board);
+    const other = await watch('hugo');
+    expect((await world.request('DELETE', '/admin/v1/users/gina')).status).to.be.below(300);
+    for (const stream of [client, board]) await stream.over();
+    expect(other.isOver).to.equal(false);
+    expect((await open('gina')).status).to.equal(404);
   });
 });

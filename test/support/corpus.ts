@@ -116,7 +116,9 @@ class Normaliser {
       .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
       .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
       .replace(/(?<="token":")[\w.-]+(?=")/g, (token) => this.name('token', token))
+      .replace(/(?<=^id: )\d+-\d+$/gm, (id) => this.name('stream', id))
       .replace(/(?<=^id: )[\w-]{16}$/gm, (id) => this.name('state', id))
+      .replace(/(?<=^retry: )\d+$/gm, 'random')
       .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
       .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
       .replace(/(?<="durationMs":)\d+/g, 'duration')
@@ -224,8 +226,8 @@ export class Player {
         const isStream = response.headers['content-type']?.startsWith('text/event-stream') === true;
         response.on('data', (chunk: Buffer) => {
           chunks.push(chunk);
-          // Its first message is one part.
-          if (isStream) response.destroy();
+          // Its first message is one part, after another with the time of a retry.
+          if (isStream && chunk.includes('data: ')) response.destroy();
         });
         response.on('error', reject);
         response.on(isStream ? 'close' : 'end', () => {

@@ -56,6 +56,7 @@ describe('The streams of a process', () => {
       ...{ tenant: 1, key: 'k', query: { offset: 0, limit: 10, run: undefined, userId: undefined, userAttributes: new Map(), userIds: undefined } },
       read: () => Promise.resolve(boardState([])),
       onFailure: () => true,
+      onPlace: () => undefined,
       onChange: () => undefined,
     });
     await view.open();

@@ -1,0 +1,213 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { type Announcement, type BoardChange, noEntry } from '../../src/live/announcement.js';
+import type { BoardState } from '../../src/live/board-changes.js';
+import { BoardView } from '../../src/live/board-view.js';
+import { inSlices } from '../../src/live/slices.js';
+import { UserView } from '../../src/live/user-view.js';
+import { ViewIndex } from '../../src/live/view-index.js';
+import { limits } from '../../src/shared/limits.js';
+import { parseMessages } from '../support/event-stream.js';
+import { boardState } from '../support/live-states.js';
+import { until } from '../support/stage.js';
+
+const users = ['a', 'b', 'c', 'd', 'e'];
+const groups = ['', '1:x', '1:y'];
+
+interface Shown {
+  readonly no: number;
+  readonly group: string;
+  /** The first day of its run; null for the current one. */
+  readonly run: number | null;
+  /** The users of a list; null for a page, which shows `rows`. */
+  readonly userIds: readonly string[] | null;
+  readonly rows: readonly string[];
+}
+
+/** A view, what its next read returns, and how often it has been read. */
+interface Played {
+  readonly view: BoardView;
+  next: Shown;
+  reads: number;
+}
+
+function viewOf(shown: Shown, onPlace: () => void = () => undefined): Played {
+  const at: Played = {
+    next: shown,
+    reads: 0,
+    view: new BoardView({
+      ...{ tenant: 1, key: 'l', onPlace, onFailure: () => false, onChange: () => undefined },
+      query: {
+        ...{ offset: 0, limit: 10, userId: undefined, userAttributes: new Map() },
+        ...{ run: shown.run === null ? undefined : '2040-01-01', userIds: shown.userIds ?? undefined },
+      },
+      read: (): Promise<BoardState> => {
+        at.reads += 1;
+        const { next } = at;
+        const state = boardState(
+          next.rows.map((userId, i) => ({ userId, userName: null, rank: i + 1, value: at.reads })),
+          { run: next.run ?? 0 },
+        );
+        return Promise.resolve({ ...state, board: { ...state.board, no: next.no }, group: next.group });
+      },
+    }),
+  };
+  return at;
+}
+
+const shownArbitrary: fc.Arbitrary<Shown> = fc.record({
+  no: fc.integer({ min: 1, max: 3 }),
+  group: fc.constantFrom(...groups),
+  run: fc.constantFrom(null, 7, 14),
+  userIds: fc.option(fc.subarray(users, { minLength: 1 })),
+  rows: fc.subarray(users),
+});
+
+const changeArbitrary: fc.Arbitrary<BoardChange> = fc.record({
+  no: fc.integer({ min: 1, max: 3 }),
+  run: fc.constantFrom(7, 14),
+  group: fc.constantFrom(null, ...groups),
+  users: fc.option(fc.subarray(users, { minLength: 1 })),
+});
+
+describe('The views that an announcement touches', () => {
+  /** By the definition: all views, one after the other. */
+  function isAffected({ no, group, run, userIds, rows }: Shown, { changes, deleted }: Announcement): boolean {
+    if (!changes) return true;
+    const lists = (some: readonly string[]): boolean => userIds?.some((user) => some.includes(user)) === true;
+    const moved = changes.boards.some(
+      (change) =>
+        change.no === no &&
+        (change.group === null || change.group === group) &&
+        (run === null || change.run === run) &&
+        (userIds === null || change.group === null || change.users === null || lists(change.users)),
+    );
+    const renamed = userIds ? lists(changes.profiles) : rows.some((user) => changes.profiles.includes(user));
+    return moved || renamed || (userIds ? lists(deleted) : deleted.length > 0);
+  }
+
+  it('are those that may show it, also after a leaderboard was replaced by another one', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(shownArbitrary, fc.option(shownArbitrary), fc.boolean()), { maxLength: 8 }),
+        fc.option(fc.record({ boards: fc.array(changeArbitrary, { maxLength: 3 }), profiles: fc.subarray(users) }), { freq: 9 }),
+        fc.subarray(users, { maxLength: 1 }),
+        async (plans, changes, deleted) => {
+          const index = new ViewIndex();
+          const [names, expected] = [new Map<BoardView, number>(), [] as number[]];
+          const announcement: Announcement = { upTo: noEntry, changes: changes ?? undefined, deleted, entries: [], joined: [], to: undefined };
+          for (const [name, [first, later, isDropped]] of plans.entries()) {
+            const at: Played = viewOf(first, () => index.update(at.view));
+            names.set(at.view, name);
+            index.add(at.view);
+            await at.view.open();
+            // The parameters of a view stay what they are.
+            const now = later ? { ...later, run: first.run, userIds: first.userIds } : first;
+            at.next = now;
+            at.view.touch(undefined);
+            await at.view.open();
+            if (isDropped) index.delete(at.view);
+            else if (isAffected(now, announcement)) expected.push(name);
+          }
+          expect([...index.affected(announcement)].map((view) => names.get(view))).to.have.members(expected);
+        },
+      ),
+    );
+  });
+
+  it('are also those that have not been read, or can’t be', async () => {
+    const index = new ViewIndex();
+    const at: Played = viewOf({ no: 1, group: '', run: null, userIds: null, rows: [] }, () => index.update(at.view));
+    index.add(at.view);
+    const other: Announcement = {
+      ...{ upTo: noEntry, deleted: [], entries: [], joined: [], to: undefined },
+      changes: { boards: [{ no: 9, run: 0, group: '', users: ['a'] }], profiles: [] },
+    };
+    const affected = (): number => [...index.affected(other)].length;
+    expect(affected()).to.equal(1);
+    await at.view.open();
+    expect(affected()).to.equal(0);
+  });
+});
+
+describe('A view of a leaderboard', () => {
+  const page: Shown = { no: 1, group: '', run: null, userIds: null, rows: ['a'] };
+
+  /** A watcher that keeps what it gets. */
+  function watcher() {
+    const got: Buffer[] = [];
+    return { got, send: (bytes: Buffer): void => void got.push(bytes), end: () => undefined };
+  }
+
+  it('is not read while no connection watches it, and is current for the next one', async () => {
+    const at = viewOf(page);
+    await at.view.open();
+    for (let i = 0; i < 3; i += 1) at.view.touch('1-0');
+    expect(at.reads).to.equal(1);
+    await at.view.open();
+    expect(at.reads).to.equal(2);
+    const one = watcher();
+    at.view.join(one, undefined);
+    expect(String(one.got[0])).to.include('"value":2');
+    at.view.stop();
+  });
+
+  it('sends what has changed to those who watched then, and the new state to who joins meanwhile', async () => {
+    const at = viewOf(page);
+    await at.view.open();
+    const many = Array.from({ length: 100 }, watcher);
+    for (const one of many) at.view.join(one, undefined);
+    at.view.touch('1-0');
+    await until('the change is read', () => at.reads === 2);
+    const late = watcher();
+    await until('the change is sent', () => many.every(({ got }) => got.length === 2));
+    at.view.join(late, undefined);
+    expect(late.got).to.have.length(1);
+    expect(parseMessages(String(many[0]?.got[1])).map(({ id }) => id)).to.deep.equal(parseMessages(String(late.got[0])).map(({ id }) => id));
+    at.view.stop();
+  });
+});
+
+describe('The stream of a user', () => {
+  function watcher() {
+    const events: string[] = [];
+    const send = (bytes: Buffer): void => {
+      events.push(...parseMessages(String(bytes)).map(({ event, id }) => `${event} ${id}`));
+    };
+    return { events, send, end: () => undefined };
+  }
+
+  it('keeps as many messages as the limit, for as long as the limit', () => {
+    const view = new UserView();
+    view.reset('1-0');
+    for (let i = 0; i <= limits.liveUserMessages; i += 1) view.add(`2-${i}`, '{}');
+    const from = (lastId: string): readonly string[] => {
+      const one = watcher();
+      view.join(one, lastId);
+      return one.events;
+    };
+    expect(from('1-0')).to.deep.equal([`reset 2-${limits.liveUserMessages}`]);
+    expect(from('2-0')).to.have.length(limits.liveUserMessages);
+    view.dropBefore(performance.now() + 1);
+    expect(from('2-0')).to.deep.equal([`reset 2-${limits.liveUserMessages}`]);
+    expect(from(`2-${limits.liveUserMessages}`)).to.deep.equal([]);
+  });
+});
+
+describe('Work in slices', () => {
+  it('is done once for each item, in order, and lets other work in between', async () => {
+    const [done, between]: [number[], number[]] = [[], []];
+    const working = inSlices(
+      Array.from({ length: 100 }, (_, i) => i),
+      (i) => {
+        done.push(i);
+        const until = performance.now() + limits.liveTurnMs / 8;
+        while (performance.now() < until);
+      },
+    );
+    setImmediate(() => between.push(done.length));
+    await working;
+    expect(done).to.deep.equal(Array.from({ length: 100 }, (_, i) => i));
+    expect(between[0]).to.be.within(1, 99);
+  });
+});
