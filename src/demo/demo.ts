@@ -29,6 +29,9 @@ interface DemoPlace {
   readonly receiver: string;
 }
 
+/** The origin of the page of examples/live. */
+const liveExample = 'http://localhost:7080';
+
 /**
  * The environment of a demo. It has stores, a key and a clock of its own, whatever the operator's service is set to, and contacts only its
  * receiver. An empty variable counts as unset.
@@ -42,6 +45,7 @@ export function demoEnvironment({ folder, key, receiver }: DemoPlace): Record<st
     ADMIN_API_KEY: key,
     TEST_CLOCK: '1',
     MESSAGES: 'log',
+    CORS_ORIGINS: process.env['CORS_ORIGINS'] || liveExample,
     WEBHOOK_ALLOW_PRIVATE: '',
     WEBHOOK_ORIGINS: new URL(receiver).origin,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'warn',
@@ -86,6 +90,7 @@ const greeting = (address: string, { key, seed, users }: DemoRecord, { firstDay,
   `Laurel is ready at ${address}`,
   `Its dashboard is at ${address}/dashboard: sign in with the key ${key}`,
   `It has a month of a study app from ${firstDay}: ${users.toLocaleString('en')} users (seed ${seed}), ${events.toLocaleString('en')} events.`,
+  `A page that watches it live: LAUREL_API_KEY=${key} npm start in examples/live (examples/README.md), at ${liveExample}`,
   `Its clock is at ${new Date(endMs).toISOString()}, and PUT /admin/v1/clock moves it.`,
   'Ctrl-C stops it. The next start continues with the same data, and --fresh starts anew.',
   '',
