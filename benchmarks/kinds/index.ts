@@ -3,6 +3,7 @@ import { batch } from './batch.js';
 import { dashboard } from './dashboard.js';
 import { functionKind } from './function.js';
 import { growth } from './growth.js';
+import { live } from './live.js';
 import { memory } from './memory.js';
 import { messages } from './messages.js';
 import { processes } from './processes.js';
@@ -24,4 +25,5 @@ export const kinds: readonly Kind[] = [
   memory,
   messages,
   dashboard,
+  live,
 ];
