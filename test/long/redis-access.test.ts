@@ -107,6 +107,8 @@ describe('The Redis user of docs/operations/redis.md', () => {
       await one.request('POST', '/admin/v1/metrics/events', { body: [{ key: 'flashcards-viewed', user: { id: 'ben' }, value: 5 }] }),
       await one.get('/v1/users/ana/metrics'),
       await one.get('/v1/leaderboards/all-time'),
+      await one.get('/v1/leaderboards/all-time/live'),
+      await one.get('/v1/users/ana/live'),
       await one.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'ana' }] }),
       await one.request('PATCH', '/admin/v1/settings', { body: { weekStart: 'sunday' } }),
       await one.get('/admin/v1/configuration/file'),

@@ -38,7 +38,7 @@ function viewOf(shown: Shown, onPlace: () => void = () => undefined): Played {
     view: new BoardView({
       ...{ tenant: 1, key: 'l', onPlace, onFailure: () => false, onChange: () => undefined },
       query: {
-        ...{ offset: 0, limit: 10, userId: undefined, userAttributes: new Map() },
+        ...{ offset: 0, limit: 10, userId: undefined, userAttributes: new Map<string, string>() },
         ...{ run: shown.run === null ? undefined : '2040-01-01', userIds: shown.userIds ?? undefined },
       },
       read: (): Promise<BoardState> => {
@@ -201,8 +201,8 @@ describe('Work in slices', () => {
       Array.from({ length: 100 }, (_, i) => i),
       (i) => {
         done.push(i);
-        const until = performance.now() + limits.liveTurnMs / 8;
-        while (performance.now() < until);
+        const endAt = performance.now() + limits.liveTurnMs / 8;
+        while (performance.now() < endAt);
       },
     );
     setImmediate(() => between.push(done.length));
