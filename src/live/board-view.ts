@@ -55,7 +55,7 @@ export class BoardView implements View {
   private first: Buffer | undefined;
   private reading: Promise<void> | undefined;
   /** Until the last change is written to all watchers. */
-  private sending = Promise.resolve();
+  private sending: Promise<void> = Promise.resolve();
   private readAt = -Infinity;
   private timer: NodeJS.Timeout | undefined;
   private isDue = false;
@@ -174,17 +174,15 @@ export class BoardView implements View {
     this.first = undefined;
     if (this.watchers.size === 0) return;
     const messages = before ? messagesBetween(before, state) : firstMessages(state);
-    if (messages) this.broadcast(messages, changedMs);
+    // The one before is written: `refresh` has waited for it.
+    if (messages) this.sending = this.broadcast(messages, changedMs);
   }
 
   /** Sends to those who watch now. Who joins later begins with the state that this leads to. */
-  private broadcast(messages: Buffer, changedMs: number): void {
-    const watchers = [...this.watchers];
-    this.sending = this.sending.then(async () => {
-      await inSlices(watchers, (watcher) => {
-        if (this.watchers.has(watcher)) watcher.send(messages);
-      });
-      if (Number.isFinite(changedMs)) this.options.onChange(changedMs);
+  private async broadcast(messages: Buffer, changedMs: number): Promise<void> {
+    await inSlices([...this.watchers], (watcher) => {
+      if (this.watchers.has(watcher)) watcher.send(messages);
     });
+    if (Number.isFinite(changedMs)) this.options.onChange(changedMs);
   }
 }
