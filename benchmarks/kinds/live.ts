@@ -57,7 +57,8 @@ function apiBytes(server: RunningProcess): number {
 const serveOne = (stack: Stack): Promise<RunningProcess> => {
   const most = '1000000';
   // An older checkout does not know the bounds.
-  const bounds: Readonly<Record<string, string>> = stack.side === 'ours' ? { LIVE_CONNECTIONS: most, LIVE_CONNECTIONS_PER_TENANT: most } : {};
+  const bounds: Readonly<Record<string, string>> =
+    stack.side === 'ours' ? { LIVE_CONNECTIONS: most, LIVE_CONNECTIONS_PER_TENANT: most } : {};
   return stack.serve({ env: { CONFIG: config, API_PROCESSES: '1', LOG_LEVEL: 'error', ...bounds } });
 };
 
@@ -105,7 +106,10 @@ function casesOf(bench: Bench<Names>, url: string): Case[] {
       watches: Array.from({ length: boards }, (_, no) => ({
         ...{ path: `/v1/leaderboards/cities/live?userAttributes=city:c${no}`, probe: `probe-c${no}`, connections: watchersOfBoard },
       })),
-      probes: probesOf('minutes', Array.from({ length: boards }, (_, no) => ({ id: `probe-c${no}`, city: `c${no}` }))),
+      probes: probesOf(
+        'minutes',
+        Array.from({ length: boards }, (_, no) => ({ id: `probe-c${no}`, city: `c${no}` })),
+      ),
     },
     {
       name: 'lists',
@@ -114,7 +118,10 @@ function casesOf(bench: Bench<Names>, url: string): Case[] {
         const probe = `probe-l${no % listProbes}`;
         return { path: `/v1/leaderboards/all/live?limit=${listUsers}&userIds=${listOf(probe)}`, probe, connections: 1 };
       }),
-      probes: probesOf('cards', Array.from({ length: Math.min(lists, listProbes) }, (_, no) => ({ id: `probe-l${no}` }))),
+      probes: probesOf(
+        'cards',
+        Array.from({ length: Math.min(lists, listProbes) }, (_, no) => ({ id: `probe-l${no}` })),
+      ),
     },
   ];
 }

@@ -54,7 +54,15 @@ async function readMe({ id, name }) {
     laurel('GET', `/points/${POINTS}/levels`),
     laurel('GET', `/users/${user}/streak`),
   ]);
-  return { id, name, pointsKey: POINTS, total: points?.total ?? 0, level: points?.level ?? null, levels: levels ?? [], streak: streak?.length ?? 0 };
+  return {
+    id,
+    name,
+    pointsKey: POINTS,
+    total: points?.total ?? 0,
+    level: points?.level ?? null,
+    levels: levels ?? [],
+    streak: streak?.length ?? 0,
+  };
 }
 
 /** What the page calls. A function gets the user who is signed in, and the body. */
@@ -104,7 +112,8 @@ async function serve(request, response) {
     return;
   }
   // Of another origin: a form there could send events for the user.
-  if (request.method === 'POST' && request.headers['content-type'] !== 'application/json') return send(response, 415, { error: 'Send JSON.' });
+  if (request.method === 'POST' && request.headers['content-type'] !== 'application/json')
+    return send(response, 415, { error: 'Send JSON.' });
   if (`${request.method} ${pathname}` === 'POST /api/sign-in') return signIn(request, response);
   const call = api[`${request.method} ${pathname}`];
   if (!call) return send(response, 404, { error: 'There is nothing here.' });

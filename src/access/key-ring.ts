@@ -16,7 +16,7 @@ export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' 
 }
 
 /** What a live token allows. */
-export interface LiveScope {
+interface LiveScope {
   readonly tokenId: string;
   /** The keys of the leaderboards that may be watched. */
   readonly leaderboards: readonly string[];

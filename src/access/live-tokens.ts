@@ -51,7 +51,13 @@ export class LiveTokens {
     this.secret = new Secret(pool, 'live-tokens');
   }
 
-  async create({ principal, tenant, leaderboards, userId, expiresInS }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
+  async create({
+    principal,
+    tenant,
+    leaderboards,
+    userId,
+    expiresInS,
+  }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
     const { keyId, prefix = '' } = principal;
     const inS = Math.floor(this.account.now() / msPerS) + expiresInS;
     const exp = principal.expires ? Math.min(inS, Math.floor(principal.expires.getTime() / msPerS)) : inS;
@@ -76,7 +82,8 @@ export class LiveTokens {
       const options = { algorithms: [algorithm], audience, currentDate: new Date(this.account.now()) };
       return claimsSchema.parse((await jwtVerify(token, key, options)).payload);
     } catch (error) {
-      if (error instanceof errors.JOSEError || error instanceof z.ZodError) throw new LaurelError('unauthorized', invalid, { cause: error });
+      if (error instanceof errors.JOSEError || error instanceof z.ZodError)
+        throw new LaurelError('unauthorized', invalid, { cause: error });
       throw error;
     }
   }

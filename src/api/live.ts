@@ -40,7 +40,13 @@ export const liveRoutes: readonly Route[] = [
       token,
       lastEventId,
     }),
-    handle: async ({ services: { live }, principal, tenant, params: { key }, query: { token: _, lastEventId: lastId, run, userIds, ...query } }) => {
+    handle: async ({
+      services: { live },
+      principal,
+      tenant,
+      params: { key },
+      query: { token: _, lastEventId: lastId, run, userIds, ...query },
+    }) => {
       if (principal.live && !principal.live.leaderboards.includes(key)) {
         throw new LaurelError('forbidden', 'This live token does not name this leaderboard: create a token that does.');
       }
@@ -85,7 +91,9 @@ export const liveRoutes: readonly Route[] = [
     reads: true,
     responses: { 201: tokenShape },
     body: z.object({
-      leaderboards: boundedArray(keySchema, limits.maxLiveTokenLeaderboards).optional().meta({ description: 'The keys of the leaderboards.' }),
+      leaderboards: boundedArray(keySchema, limits.maxLiveTokenLeaderboards)
+        .optional()
+        .meta({ description: 'The keys of the leaderboards.' }),
       userId: idSchema.optional().meta({ description: 'The user whose stream may be watched.' }),
       expiresInS: z.number().int().min(1).max(limits.maxLiveTokenS).default(limits.maxLiveTokenS).meta({ description: 'Seconds.' }),
     }),

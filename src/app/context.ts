@@ -283,7 +283,8 @@ async function connectStores(options: ContextOptions, lifecycle: Lifecycle): Pro
   const redis = await connect(lifecycle, 'Redis connection', connectRedis(target, logDown(log)));
   watchRedis(redis, watches.redis, lifecycle);
   await checkRedisServers(redis, { durability, replication }, warn);
-  const again = (name: string): Promise<RedisConnection> => connect(lifecycle, name, connectRedis({ ...target, replication }, logDown(log)));
+  const again = (name: string): Promise<RedisConnection> =>
+    connect(lifecycle, name, connectRedis({ ...target, replication }, logDown(log)));
   const bulkRedis = await again('Redis connection for large replies');
   const keptRedis = replication && (await again('Redis connection for calls that wait for replicas'));
   if (durability === 'always') {

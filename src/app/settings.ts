@@ -202,7 +202,12 @@ export const builtInFolder = ({ redisUrl, databaseUrl, dataDir }: Settings): str
   redisUrl === null || databaseUrl === null ? dataDir : null;
 
 /** What a response waits for with DURABILITY=replicated; undefined with another. */
-export function replicationOf({ durability, replicas, replicaTimeoutMs: timeoutMs, replicasToDisk: toDisk }: Settings): Replication | undefined {
+export function replicationOf({
+  durability,
+  replicas,
+  replicaTimeoutMs: timeoutMs,
+  replicasToDisk: toDisk,
+}: Settings): Replication | undefined {
   return durability === 'replicated' ? { replicas, timeoutMs, toDisk } : undefined;
 }
 

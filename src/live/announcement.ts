@@ -77,7 +77,10 @@ const interestSchema = z.object({ from: z.string(), users: z.array(z.string()), 
 /** Collects users and what has changed about them. */
 class Collector {
   readonly users = new Map<string, number>();
-  readonly boards = new Map<string, { readonly no: number; readonly run: number; readonly group: string | null; users: Set<number> | null }>();
+  readonly boards = new Map<
+    string,
+    { readonly no: number; readonly run: number; readonly group: string | null; users: Set<number> | null }
+  >();
   readonly profiles = new Set<number>();
 
   /** Returns false for an entry that may change anything. */
@@ -138,8 +141,7 @@ const text = (message: Message): string => JSON.stringify(message);
 export const everythingMessage: string = text({ upTo: noEntry });
 
 /** The message to a process, about users whose entries are announced from now on. */
-export const joinedMessage = (joined: readonly string[], to: string): string =>
-  text({ upTo: noEntry, users: [], joined: [...joined], to });
+export const joinedMessage = (joined: readonly string[], to: string): string => text({ upTo: noEntry, users: [], joined: [...joined], to });
 
 /** The entries of the users who are watched, in parts of limits.maxAnnouncedChars. */
 function watchedParts(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): [id: string, facts: string][][] {
@@ -163,7 +165,10 @@ export function messagesAbout(entries: readonly StreamEntry[], isWatched: (user:
   const upTo = entries.at(-1)?.id ?? noEntry;
   const deleted = entries.flatMap(({ entry }) => (entry?.kind === 'deletion' ? [entry.user] : []));
   const [first = [], ...others] = watchedParts(entries, isWatched);
-  return [text({ upTo, ...changesOf(entries), deleted, entries: first }), ...others.map((part) => text({ upTo, users: [], entries: part }))];
+  return [
+    text({ upTo, ...changesOf(entries), deleted, entries: first }),
+    ...others.map((part) => text({ upTo, users: [], entries: part })),
+  ];
 }
 
 export const interestMessage = (interest: Interest): string => JSON.stringify(interest);

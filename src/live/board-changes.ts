@@ -59,7 +59,9 @@ export function messagesBetween(before: BoardState, after: BoardState): Buffer |
   if (before.json !== after.json) {
     const id = isEnd ? idOf(after.json, false) : after.id;
     const change = before.open === after.open ? changeJson(before.rows, after.rows) : undefined;
-    parts.push(change !== undefined && change.length < after.json.length ? message('change', id, change) : message('snapshot', id, after.json));
+    parts.push(
+      change !== undefined && change.length < after.json.length ? message('change', id, change) : message('snapshot', id, after.json),
+    );
   }
   if (isEnd) parts.push(finished(after, after.id));
   return Buffer.concat(parts);

@@ -11,7 +11,11 @@ const lagBuckets = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 2, 5, 10];
 export function liveMetrics(registry: Registry, live: WatchedLive): Refresh {
   const registers = [registry];
   const connections = new Gauge({ name: 'laurel_live_connections', help: 'Open live streams.', registers });
-  const views = new Gauge({ name: 'laurel_live_views', help: 'Pages and lists of leaderboards that live streams watch, by process.', registers });
+  const views = new Gauge({
+    name: 'laurel_live_views',
+    help: 'Pages and lists of leaderboards that live streams watch, by process.',
+    registers,
+  });
   const messages = new Counter({ name: 'laurel_live_messages_total', help: 'Messages sent on live streams.', registers });
   const bytes = new Counter({ name: 'laurel_live_sent_bytes_total', help: 'Bytes sent on live streams.', registers });
   const slow = new Counter({

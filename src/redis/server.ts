@@ -56,10 +56,15 @@ export async function checkRedisServers(
  * Refuses a server that can't wait for disks when it has to. Too few replicas only warn: a service that starts while one is down serves reads, and
  * changes when the replica is back.
  */
-export function checkReplication(fields: ReadonlyMap<string, string>, { replicas, toDisk }: Replication, warn: (line: string) => void): void {
+export function checkReplication(
+  fields: ReadonlyMap<string, string>,
+  { replicas, toDisk }: Replication,
+  warn: (line: string) => void,
+): void {
   const version = fields.get('redis_version') ?? '0';
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (toDisk && (major < 7 || (major === 7 && minor < 2))) throw new OperatorError(sentenceOf(redisProblems.noWaitForDisk, `version ${version}`));
+  if (toDisk && (major < 7 || (major === 7 && minor < 2)))
+    throw new OperatorError(sentenceOf(redisProblems.noWaitForDisk, `version ${version}`));
   if (toDisk && !hasAppendOnlyFile(fields)) throw new OperatorError(sentenceOf(redisProblems.noFileForReplicas));
   const online = onlineReplicas(fields);
   if (online < replicas) warn(sentenceOf(redisProblems.noReplicas, `${online} of ${replicas}`));

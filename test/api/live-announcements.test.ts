@@ -16,7 +16,15 @@ const config = {
   ],
   leaderboards: [
     { key: 'all', name: 'All', status: 'active', start: '2039-01-01', rankBy: 'metric', metricKey: 'm' },
-    { key: 'cities', name: 'Cities', status: 'active', start: '2039-01-01', rankBy: 'metric', metricKey: 'm', breakdownAttributes: ['city'] },
+    {
+      key: 'cities',
+      name: 'Cities',
+      status: 'active',
+      start: '2039-01-01',
+      rankBy: 'metric',
+      metricKey: 'm',
+      breakdownAttributes: ['city'],
+    },
     {
       ...{ key: 'days', name: 'Days', status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'other' },
       ...{ runUnit: 'day', runInterval: 1 },
@@ -55,7 +63,8 @@ describe('The write-behind announces to live streams', () => {
 
   const moved = (changes: Announcement['changes'], board: string, group: string | null, user?: string): boolean =>
     changes?.boards.some(
-      (change) => change.no === boards.get(board) && change.group === group && (user === undefined || change.users?.includes(user) === true),
+      (change) =>
+        change.no === boards.get(board) && change.group === group && (user === undefined || change.users?.includes(user) === true),
     ) === true;
 
   it('nothing as long as no process watches the tenant, and then that anything may have changed', async () => {
@@ -99,7 +108,7 @@ describe('The write-behind announces to live streams', () => {
   it('the user, when one is deleted', async () => {
     await world.redis.publish(world.partition + channelNames.watched, '');
     expect((await world.request('DELETE', '/admin/v1/users/ana')).status).to.be.below(300);
-    await until('it is announced', () => heard.some(({ deleted }) => deleted.includes('ana')));
+    await until('it is announced', () => Promise.resolve(heard.some(({ deleted }) => deleted.includes('ana'))));
   });
 });
 
@@ -136,7 +145,10 @@ describe('A message for live streams', () => {
     const facts = Buffer.alloc(limits.maxAnnouncedChars / 4, 'x');
     const large = ['a', 'b', 'c', 'd'].map((user) => ({ ...entry(user), fields: [Buffer.from('e'), facts] }));
     const announcements = announcementsOf(large, () => true);
-    expect(announcements.map(({ entries }) => entries.map(({ id }) => id))).to.deep.equal([['a-0', 'b-0'], ['c-0', 'd-0']]);
+    expect(announcements.map(({ entries }) => entries.map(({ id }) => id))).to.deep.equal([
+      ['a-0', 'b-0'],
+      ['c-0', 'd-0'],
+    ]);
     expect(announcements.map(({ changes }) => changes?.boards.length)).to.deep.equal([1, 0]);
   });
 

@@ -18,7 +18,9 @@ interface Seen {
   readonly rows: readonly string[];
   readonly passed: readonly string[];
   readonly statuses: readonly string[];
-  readonly changes: readonly { readonly leaderboards: Readonly<Record<string, { readonly rank: number; readonly previousRank: number }>> }[];
+  readonly changes: readonly {
+    readonly leaderboards: Readonly<Record<string, { readonly rank: number; readonly previousRank: number }>>;
+  }[];
   readonly resets: number;
 }
 
@@ -94,7 +96,11 @@ describe('A live leaderboard in a browser', () => {
     until(`the ranking ${rows.join(', ')}`, async () => (await seenBy(page)).rows.join() === rows.join());
 
   it('moves when users pass each other, tells each only of their own, and goes on after the tokens have expired', async () => {
-    for (const [user, value] of [['ana', 10], ['ben', 5]] as const) await track(world!, 'm', { user, value });
+    for (const [user, value] of [
+      ['ana', 10],
+      ['ben', 5],
+    ] as const)
+      await track(world!, 'm', { user, value });
     const [ana, ben] = [await open('ana'), await open('ben')];
     for (const page of [ana, ben]) {
       await shows(page, ['1 ana 10', '2 ben 5']);

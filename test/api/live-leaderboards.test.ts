@@ -96,7 +96,12 @@ describe('A live leaderboard', () => {
   });
 
   it('shows a page: rows that leave it have no rank, and rows below it are not seen', async () => {
-    for (const [user, value] of [['a', 30], ['b', 20], ['c', 10]] as const) await track(world, 'page', { user, value });
+    for (const [user, value] of [
+      ['a', 30],
+      ['b', 20],
+      ['c', 10],
+    ] as const)
+      await track(world, 'page', { user, value });
     const client = await watch('page/live?offset=1&limit=1');
     await track(world, 'page', { user: 'c', value: 15 });
     await client.shows(['2 c 25']);
@@ -120,7 +125,12 @@ describe('A live leaderboard', () => {
   });
 
   it('shows a list of users, with their rank among themselves', async () => {
-    for (const [user, value] of [['a', 30], ['b', 20], ['c', 10]] as const) await track(world, 'list', { user, value });
+    for (const [user, value] of [
+      ['a', 30],
+      ['b', 20],
+      ['c', 10],
+    ] as const)
+      await track(world, 'list', { user, value });
     const client = await watch('list/live?userIds=b,c,nobody');
     await track(world, 'list', { user: 'c', value: 15 });
     await client.shows(['2 c 25', '3 b 20']);
@@ -172,7 +182,11 @@ describe('A live leaderboard', () => {
   });
 
   it('loses a user who is deleted', async () => {
-    for (const [user, value] of [['x', 2], ['y', 1]] as const) await track(world, 'deletes', { user, value });
+    for (const [user, value] of [
+      ['x', 2],
+      ['y', 1],
+    ] as const)
+      await track(world, 'deletes', { user, value });
     const { key } = await applicationKey('x');
     const [client, own] = [await watch('deletes/live'), await watch('deletes/live', { key })];
     expect((await world.request('DELETE', '/admin/v1/users/x')).status).to.be.below(300);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { decodeJwt } from 'jose';
-import { configText } from '../support/answers.js';
+import { bodyOf, configText } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
 const config = {
@@ -23,13 +23,15 @@ describe('A live token', () => {
   });
   after(() => world.stop());
 
-  const create = (body: object, key?: string) =>
-    world.request('POST', '/v1/live-tokens', { body, ...(key === undefined ? {} : { key }) });
+  const create = (body: object, key?: string) => world.request('POST', '/v1/live-tokens', { body, ...(key === undefined ? {} : { key }) });
 
   /** Creates an application key of a user. */
   async function keyOf(userId: string, limits: object = {}): Promise<string> {
-    const { body } = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId, ...limits }] });
-    return (body as { created: { key: string }[] }).created[0]!.key;
+    const { created } = bodyOf<{ created: { key: string }[] }>(
+      await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId, ...limits }] }),
+      201,
+    );
+    return created[0]!.key;
   }
 
   it('is valid for an hour, or for as long as was asked', async () => {

@@ -57,7 +57,8 @@ describe('The live stream of a user', () => {
     return client;
   }
 
-  const changes = (client: LiveClient): Change[] => client.messages.filter(({ event }) => event === 'change').map(({ data }) => data as Change);
+  const changes = (client: LiveClient): Change[] =>
+    client.messages.filter(({ event }) => event === 'change').map(({ data }) => data as Change);
   const change = async (client: LiveClient, what: string, fits: (change: Change) => boolean): Promise<Change> => {
     const found: StreamMessage = await client.message(what, ({ event, data }) => event === 'change' && fits(data as Change));
     return found.data as Change;

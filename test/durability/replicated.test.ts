@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import type { Settings } from '../../src/app/settings.js';
@@ -12,7 +12,8 @@ import { startWorld, type Reply, type World } from '../support/world.js';
 
 const metric = 'flashcards-viewed';
 const replicated = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 200, replicasToDisk: false } as const;
-const tooFew = /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 200 ms\)\. Send /;
+const tooFew =
+  /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 200 ms\)\. Send /;
 
 const send = (world: World, key: string, user = 'ana'): Promise<Reply> =>
   world.event(metric, { user: { id: user }, value: 1 }, { 'idempotency-key': key });
@@ -133,7 +134,8 @@ describe('DURABILITY=replicated', () => {
   });
 
   it('is a problem of the status and of a start, and a metric, while a replica is missing', async () => {
-    const problem = 'DURABILITY is replicated, but Redis has too few replicas: changes get a 503 (0 of 1). Start the replicas that REPLICAS requires.';
+    const problem =
+      'DURABILITY is replicated, but Redis has too few replicas: changes get a 503 (0 of 1). Start the replicas that REPLICAS requires.';
     const problems = async (): Promise<readonly string[]> =>
       ((await world.get('/admin/v1/status')).body as { problems: readonly string[] }).problems;
     const values = async (): Promise<(number | undefined)[]> => {

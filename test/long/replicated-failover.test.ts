@@ -37,8 +37,8 @@ async function keepsAll(world: World, { happen, hasHappened, mend }: Failover): 
     while (!isOver) {
       no += 1;
       const key = `load ${no}`;
-      const { status, body } = await send(world, key);
-      expect(status, JSON.stringify(body)).to.be.oneOf([201, 503]);
+      const { status } = await send(world, key);
+      expect(status).to.be.oneOf([201, 503]);
       (status === 201 ? acknowledged : refused).push(key);
     }
   });
@@ -70,11 +70,12 @@ describe('With DURABILITY=replicated, the new master has every acknowledged even
     for (let step = cleaning.pop(); step; step = cleaning.pop()) await step();
   });
 
-  const ways: readonly (readonly [name: string, way: (servers: ReplicatedRedis, sentinel: BareRedis) => Omit<Failover, 'hasHappened'>])[] = [
-    ['the master is killed', (servers) => ({ happen: () => servers.master.signal('SIGKILL'), mend: () => servers.replaceMaster() })],
-    ['the master is frozen', ({ master }) => ({ happen: () => master.signal('SIGSTOP'), mend: () => master.signal('SIGCONT') })],
-    ['Sentinel is told to switch', (_, { redis }) => ({ happen: () => redis.call('SENTINEL', 'FAILOVER', 'main') })],
-  ];
+  const ways: readonly (readonly [name: string, way: (servers: ReplicatedRedis, sentinel: BareRedis) => Omit<Failover, 'hasHappened'>])[] =
+    [
+      ['the master is killed', (servers) => ({ happen: () => servers.master.signal('SIGKILL'), mend: () => servers.replaceMaster() })],
+      ['the master is frozen', ({ master }) => ({ happen: () => master.signal('SIGSTOP'), mend: () => master.signal('SIGCONT') })],
+      ['Sentinel is told to switch', (_, { redis }) => ({ happen: () => redis.call('SENTINEL', 'FAILOVER', 'main') })],
+    ];
   for (const [name, way] of ways) {
     it(`after ${name}`, async () => {
       const servers = await startReplicatedRedis();

@@ -199,7 +199,12 @@ describe('The commands of a function call', () => {
     await inLisbon(200);
     const leaderboard = (await engine.config(tenant)).leaderboards.get('cards')?.no ?? 0;
     const list = { args: { leaderboard, run: '', group: '' }, pairs: Array.from({ length: 50 }, (_, i) => `user-${i}`) };
-    expect(await commandsOf(() => engine.call(tenant, 'readPlaces', () => list))).to.deep.equal({ get: 1, hget: 101, zrevrank: 50, zscore: 50 });
+    expect(await commandsOf(() => engine.call(tenant, 'readPlaces', () => list))).to.deep.equal({
+      get: 1,
+      hget: 101,
+      zrevrank: 50,
+      zscore: 50,
+    });
   });
 
   it('the sweep reads the clock and the first who is due, however many users are not', async () => {

@@ -20,8 +20,8 @@ const __dirname = pathOfBundle(new URL('.', import.meta.url));`;
 /** Gives each module of src the URL that it has in a build without bundles, by which it finds files of the checkout. */
 const ownUrls = (folder: string): Plugin => ({
   name: 'own-urls',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
+  setup: (pluginBuild) => {
+    pluginBuild.onLoad({ filter: /\/src\/.*\.ts$/ }, async ({ path }) => {
       const url = pathToFileURL(join(folder, 'dist', relative(src, path).replace(/\.ts$/, '.js'))).href;
       return { contents: (await readFile(path, 'utf8')).replaceAll('import.meta.url', JSON.stringify(url)), loader: 'ts' };
     });

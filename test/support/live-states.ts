@@ -10,7 +10,9 @@ import type { RankingRow } from '../../src/responses/reads.js';
 
 const file = configFileOf({
   metrics: [{ key: 'm', name: 'M' }],
-  leaderboards: [{ key: 'l', name: 'L', status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'm', runUnit: 'day', runInterval: 1 }],
+  leaderboards: [
+    { key: 'l', name: 'L', status: 'active', start: '2040-01-01', rankBy: 'metric', metricKey: 'm', runUnit: 'day', runInterval: 1 },
+  ],
 });
 const { document } = planApply(emptyConfig, file, { now: '2030-01-01T00:00:00.000Z', prune: false, newId: randomUUID });
 const active = new ActiveConfig({ tenant: 1, version: 1, document });
@@ -24,7 +26,11 @@ export function boardState(rows: readonly RankingRow[], { isFinal = false, run =
 
 /** The rows of a page, from some place on. */
 export const rowsArbitrary: fc.Arbitrary<RankingRow[]> = fc
-  .tuple(fc.nat(3), fc.shuffledSubarray(Array.from({ length: 12 }, (_, i) => `u${i}`)), fc.array(fc.nat(9), { minLength: 12, maxLength: 12 }))
+  .tuple(
+    fc.nat(3),
+    fc.shuffledSubarray(Array.from({ length: 12 }, (_, i) => `u${i}`)),
+    fc.array(fc.nat(9), { minLength: 12, maxLength: 12 }),
+  )
   .map(([first, users, values]) =>
     users.map((userId, i) => ({ userId, userName: i % 3 === 0 ? 'Name' : null, rank: first + i + 1, value: values[i] ?? 0 })),
   );

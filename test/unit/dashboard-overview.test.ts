@@ -40,6 +40,7 @@ const analytics: AnalyticsDays = {
   newUsers: [0, 2],
   metrics: [],
   triggers: [trigger('every-5', 'XP', [5, 10]), trigger('late', 'XP', [-100, 0]), trigger('unused', 'XP', [0, 0])],
+  adjustments: [],
   achievements: [achievement('First', [1, 2]), achievement('Second', [0, 1])],
 };
 

@@ -74,7 +74,11 @@ describe('The manifests for Kubernetes, by its types', () => {
   it('would show a field that is misspelt, one that is missing, and a value of the wrong type', () => {
     const made = (spec: object): Manifest => ({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a' }, spec });
     const template = { spec: { containers: [{ name: 'a', readinesProbe: {} }] } };
-    const faults = faultsOf([made({ selector: {}, template }), made({ template: {} }), made({ selector: {}, template: {}, replicas: '2' })]);
+    const faults = faultsOf([
+      made({ selector: {}, template }),
+      made({ template: {} }),
+      made({ selector: {}, template: {}, replicas: '2' }),
+    ]);
     expect(faults).to.have.lengthOf(3);
     for (const [at, word] of ['readinesProbe', 'selector', 'number'].entries()) expect(faults[at]).to.include(word);
   });

@@ -12,7 +12,16 @@ import { readConfigFile } from '../../src/config/file/file.js';
 import { emptyConfig } from '../../src/config/schema/model.js';
 import { limits } from '../../src/shared/limits.js';
 import { version } from '../../src/shared/version.js';
-import { containerOf, manifestFiles, manifestFolder, manifests, objectsOf, podsOf, readManifest, type Manifest } from '../support/manifests.js';
+import {
+  containerOf,
+  manifestFiles,
+  manifestFolder,
+  manifests,
+  objectsOf,
+  podsOf,
+  readManifest,
+  type Manifest,
+} from '../support/manifests.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
@@ -22,7 +31,11 @@ type Labels = Readonly<Record<string, string>>;
 interface Kustomization {
   readonly resources?: readonly string[];
   readonly images?: readonly { readonly name: string; readonly newTag?: string }[];
-  readonly configMapGenerator?: readonly { readonly name: string; readonly literals?: readonly string[]; readonly files?: readonly string[] }[];
+  readonly configMapGenerator?: readonly {
+    readonly name: string;
+    readonly literals?: readonly string[];
+    readonly files?: readonly string[];
+  }[];
 }
 
 const kustomization = (folder: string): Kustomization => parse(readManifest(join(folder, 'kustomization.yaml'))) as Kustomization;
@@ -42,7 +55,10 @@ const workloads = ofKind('Deployment', 'Job');
 
 /** The Secret `laurel`, as docs/operations/kubernetes.md makes it. */
 const secret = Object.fromEntries(
-  [...read('docs/operations/kubernetes.md').matchAll(/--from-literal=(\w+)="?([^"\s]+)"?/g)].map(([, name = '', value = '']) => [name, value]),
+  [...read('docs/operations/kubernetes.md').matchAll(/--from-literal=(\w+)="?([^"\s]+)"?/g)].map(([, name = '', value = '']) => [
+    name,
+    value,
+  ]),
 );
 
 /** Labels that a pod of a workload has: its own, and the one that the base adds. */
@@ -51,7 +67,9 @@ const labelsOf = (workload: Manifest): Labels => ({ 'app.kubernetes.io/name': 'l
 describe('The manifests for Kubernetes', () => {
   it('are all in a kustomization', () => {
     expect(manifestFiles).to.include.members(['base/api.yaml', 'base/jobs.yaml', 'monitoring/prometheus-rule.yaml']);
-    const listed = ['base', 'monitoring', 'example'].flatMap((folder) => (kustomization(folder).resources ?? []).map((name) => join(folder, name)));
+    const listed = ['base', 'monitoring', 'example'].flatMap((folder) =>
+      (kustomization(folder).resources ?? []).map((name) => join(folder, name)),
+    );
     expect(manifestFiles.filter((name) => !listed.includes(name))).to.deep.equal([]);
     expect(listed.filter((name) => !existsSync(join(manifestFolder, name)))).to.deep.equal([]);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -105,13 +123,26 @@ describe('The manifests for Kubernetes', () => {
   });
 
   it('run commands of Laurel, without privileges, on a read-only file system', () => {
-    expect(workloads.map(({ metadata }) => metadata.name)).to.have.members(['laurel-api', 'laurel-worker', 'laurel-migrate', 'laurel-configure']);
+    expect(workloads.map(({ metadata }) => metadata.name)).to.have.members([
+      'laurel-api',
+      'laurel-worker',
+      'laurel-migrate',
+      'laurel-configure',
+    ]);
     for (const workload of workloads) {
       const { name } = workload.metadata;
       const { command, securityContext, envFrom } = containerOf(workload);
       const [program, ...rest] = command;
       expect(program, name).to.equal('node');
-      expect(existsSync(join(root, rest.find((part) => !part.startsWith('--'))!)), name).to.equal(true);
+      expect(
+        existsSync(
+          join(
+            root,
+            rest.find((part) => !part.startsWith('--'))!,
+          ),
+        ),
+        name,
+      ).to.equal(true);
       expect(securityContext, name).to.deep.equal({
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
@@ -121,7 +152,13 @@ describe('The manifests for Kubernetes', () => {
       expect(podsOf(workload).spec, name).to.deep.include({
         serviceAccountName: 'laurel',
         automountServiceAccountToken: false,
-        securityContext: { runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 1000,
+          runAsGroup: 1000,
+          fsGroup: 1000,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
       });
     }
   });

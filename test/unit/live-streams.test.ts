@@ -53,7 +53,11 @@ describe('The streams of a process', () => {
       recheck: () => valid(),
     });
     view = new BoardView({
-      ...{ tenant: 1, key: 'k', query: { offset: 0, limit: 10, run: undefined, userId: undefined, userAttributes: new Map(), userIds: undefined } },
+      ...{
+        tenant: 1,
+        key: 'k',
+        query: { offset: 0, limit: 10, run: undefined, userId: undefined, userAttributes: new Map(), userIds: undefined },
+      },
       read: () => Promise.resolve(boardState([])),
       onFailure: () => true,
       onPlace: () => undefined,

@@ -95,7 +95,14 @@ describe('The views that an announcement touches', () => {
         async (plans, changes, deleted) => {
           const index = new ViewIndex();
           const [names, expected] = [new Map<BoardView, number>(), [] as number[]];
-          const announcement: Announcement = { upTo: noEntry, changes: changes ?? undefined, deleted, entries: [], joined: [], to: undefined };
+          const announcement: Announcement = {
+            upTo: noEntry,
+            changes: changes ?? undefined,
+            deleted,
+            entries: [],
+            joined: [],
+            to: undefined,
+          };
           for (const [name, [first, later, isDropped]] of plans.entries()) {
             const at: Played = viewOf(first, () => index.update(at.view));
             names.set(at.view, name);
@@ -163,7 +170,9 @@ describe('A view of a leaderboard', () => {
     await until('the change is sent', () => many.every(({ got }) => got.length === 2));
     at.view.join(late, undefined);
     expect(late.got).to.have.length(1);
-    expect(parseMessages(String(many[0]?.got[1])).map(({ id }) => id)).to.deep.equal(parseMessages(String(late.got[0])).map(({ id }) => id));
+    expect(parseMessages(String(many[0]?.got[1])).map(({ id }) => id)).to.deep.equal(
+      parseMessages(String(late.got[0])).map(({ id }) => id),
+    );
     at.view.stop();
   });
 });

@@ -22,14 +22,19 @@ describe('The units for systemd', () => {
     const { name, bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { name: string; bin: Record<string, string> };
     for (const unit of units) {
       const [command = ''] = valuesOf(unit, 'ExecStart');
-      expect(command, unit).to.match(new RegExp(`^/usr/bin/node .*\\bnode_modules/${name}/${bin['laurel']!} (?:serve|serve --api-only|worker)$`));
+      expect(command, unit).to.match(
+        new RegExp(`^/usr/bin/node .*\\bnode_modules/${name}/${bin['laurel']!} (?:serve|serve --api-only|worker)$`),
+      );
     }
   });
 
   it('have settings that Laurel has', () => {
     for (const unit of units) {
       const variables = valuesOf(unit, 'Environment').flatMap((line) => line.split(' ').map((part) => part.split('=', 1)[0]!));
-      expect(variables.filter((variable) => variable !== 'NODE_ENV' && !(variable in settingsSchema.shape)), unit).to.deep.equal([]);
+      expect(
+        variables.filter((variable) => variable !== 'NODE_ENV' && !(variable in settingsSchema.shape)),
+        unit,
+      ).to.deep.equal([]);
     }
   });
 

@@ -36,7 +36,15 @@ export const messageSchema = z
   })
   .meta({ id: 'Message' });
 
-export const showMessage = ({ user, due, created, finished, nextAttempt, about, ...message }: MessageDelivery): z.infer<typeof messageSchema> => ({
+export const showMessage = ({
+  user,
+  due,
+  created,
+  finished,
+  nextAttempt,
+  about,
+  ...message
+}: MessageDelivery): z.infer<typeof messageSchema> => ({
   id: message.id,
   type: message.type,
   channel: message.channel,

@@ -75,15 +75,23 @@ const users: Exported<ListedUser, UserResponse> = {
   name: 'users',
   show: (config, { id, profile }) => userResponse(config, id, profile),
   columns: (config) => [
-    ...fields<UserResponse>('id', 'email', 'name', 'tz', 'signUpDate', 'deviceTokens', 'subscribeToEmails', 'control', 'created', 'updated'),
+    ...fields<UserResponse>(
+      'id',
+      'email',
+      'name',
+      'tz',
+      'signUpDate',
+      'deviceTokens',
+      'subscribeToEmails',
+      'control',
+      'created',
+      'updated',
+    ),
     ...attributeColumns(config.userAttributes.keys()),
   ],
 };
 
-const eventShape = eventEntryShape
-  .omit({ type: true, awards: true })
-  .extend({ userId: z.string() })
-  .meta({ id: 'ExportedEvent' });
+const eventShape = eventEntryShape.omit({ type: true, awards: true }).extend({ userId: z.string() }).meta({ id: 'ExportedEvent' });
 type Event = z.infer<typeof eventShape>;
 
 const events: Exported<ExportedEvent, Event> = {

@@ -306,7 +306,7 @@ export function changedFields(before: ConfigDocument, after: ConfigDocument): st
     differing(before[part] as unknown as Fields, after[part] as unknown as Fields).map((field) => `${part}.${field}`),
   );
   const { freezes } = before.streaks;
-  const ofFreezes = differing(freezes, after.streaks.freezes).map((field) => `streaks.freezes.${field}`);
+  const ofFreezes = differing({ ...freezes }, { ...after.streaks.freezes }).map((field) => `streaks.freezes.${field}`);
   const lists = [
     'attributes',
     'metrics',

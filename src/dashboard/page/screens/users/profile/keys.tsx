@@ -15,6 +15,7 @@ import { UserChangeDialog } from '../change.js';
 import { CreateApplicationKey } from './create-key.js';
 import { useUser } from '../user-context.js';
 
+type Key = components['schemas']['ApplicationKey'];
 
 const keysShown = 5;
 
