@@ -35,8 +35,12 @@ describe('No message is sent', () => {
   afterEach(() => world.stop());
 
   const users = ['ana', 'bo', 'cy'];
+  /** Each event is published before the next: what one commit holds is published together. */
   const events = async (value: number): Promise<void> => {
-    for (const [i, user] of users.entries()) await track(world, 'm', { user, value: value + i });
+    for (const [i, user] of users.entries()) {
+      await track(world, 'm', { user, value: value + i });
+      await pass(world, 0);
+    }
   };
   const kinds = async (): Promise<string[]> => (await messagesOf(world)).map(({ kind, user }) => `${kind} ${user ?? ''}`);
 

@@ -82,13 +82,14 @@ const settings = [
 
 /**
  * What Laurel sends beyond the contract: what the official client library (1.0.42) asks for, the issues of a batch of events, which the contract only
- * counts, settings of its own, and the run that rankings and a user's rank on a leaderboard are of.
+ * counts, settings of its own, the run that rankings and a user's rank on a leaderboard are of, and the rank among `userIds`.
  */
 const added: Readonly<Record<ContractName, readonly (readonly [schema: string, field: string, is: Schema])[]>> = {
   application: [
     ['MetricResponse', 'status', { type: 'string' }],
     ['LeaderboardResponse', 'runStart', { type: 'string', format: 'date' }],
     ['LeaderboardResponse', 'runEnd', { type: ['string', 'null'], format: 'date' }],
+    ['LeaderboardRanking', 'rankInList', { type: 'integer' }],
   ],
   admin: [
     ['AdminIssue', 'level', { type: 'string' }],
