@@ -211,7 +211,7 @@ describe('The page of the dashboard', () => {
     await tab.show('/users?search=kai');
     expect(await times()).to.deep.equal(['Jan 2, 2040, 12:00 PM UTC']);
     await picker.selectOption('browser');
-    await page.getByText('Jan 2, 2040, 7:00 AM EST', { exact: true }).waitFor();
+    await page.getByRole('main').getByText('Jan 2, 2040, 7:00 AM EST', { exact: true }).waitFor();
     await picker.evaluate('localStorage.clear()');
     expect(tab.problems).to.deep.equal([]);
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { answer, bodyOf, configText, type HistoryDay, read, readBoard, readPlace, type Rankings, track } from '../support/answers.js';
 import { startWorld, type World } from '../support/world.js';
 
-const boards = ['page', 'names', 'days', 'days-drained', 'writes', 'small'];
+const boards = ['page', 'names', 'days', 'days-drained', 'writes', 'small', 'one'];
 const config = {
   metrics: boards.map((key) => ({ key, name: `Metric ${key}` })),
   points: [{ key: 'p', name: 'Points' }],
@@ -14,7 +14,7 @@ const config = {
       status: 'active',
       rankBy: 'metric',
       metricKey: key,
-      ...(key === 'small' ? { maxParticipants: 1 } : {}),
+      ...(['small', 'one'].includes(key) ? { maxParticipants: 1 } : {}),
     })),
     {
       key: 'by-points',
@@ -82,9 +82,9 @@ describe('Reading a leaderboard', () => {
     }
 
     it('leaves out those beyond the limit, and ranks 200 users in one request but not 201', async () => {
-      for (const value of [1, 2]) await track(world, 'small', { user: `small-${value}`, value });
-      const { rankings } = await read<Rankings>(world, '/v1/leaderboards/small?userIds=small-1,small-2');
-      expect(rankings).to.deep.equal([{ userId: 'small-2', userName: null, rank: 1, value: 2, rankInList: 1 }]);
+      for (const value of [1, 2]) await track(world, 'one', { user: `one-${value}`, value });
+      const { rankings } = await read<Rankings>(world, '/v1/leaderboards/one?userIds=one-1,one-2');
+      expect(rankings).to.deep.equal([{ userId: 'one-2', userName: null, rank: 1, value: 2, rankInList: 1 }]);
       const ids = (count: number): string => Array.from({ length: count }, (_, i) => `u${i + 1}`).join();
       const most = await read<Rankings>(world, `/v1/leaderboards/page?limit=1000&userIds=${ids(200)}`);
       expect(most.rankings.map(({ rank, rankInList }) => [rank, rankInList])).to.deep.equal(

@@ -58,7 +58,7 @@ describe('A live leaderboard', () => {
 
   const applicationKey = async (userId: string): Promise<{ id: string; key: string }> => {
     const reply = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId }] });
-    return bodyOf<{ created: { id: string; key: string }[] }>(reply, 200).created[0]!;
+    return bodyOf<{ created: { id: string; key: string }[] }>(reply, 201).created[0]!;
   };
 
   const tokenFor = async (leaderboards: readonly string[], key?: string, expiresInS = 3_600): Promise<string> => {
@@ -236,7 +236,7 @@ describe('A live leaderboard', () => {
   describe('with a token', () => {
     it('needs no key, whatever tenant the token is of', async () => {
       const made = await world.request('POST', '/admin/v1/tenants', { body: [{ customerId: 'other', name: 'Other' }] });
-      const other = bodyOf<{ created: { id: string }[] }>(made, 200).created[0]!.id;
+      const other = bodyOf<{ created: { id: string }[] }>(made, 201).created[0]!.id;
       await world.configure(configText(config), { tenant: other });
       const headers = { 'tenant-id': other };
       await world.request('POST', '/v1/metrics/tokens/event', { body: { user: { id: 'theirs' }, value: 1 }, headers });

@@ -142,7 +142,7 @@ describe('The live stream of a user', () => {
     expect((await open('nobody')).status).to.equal(404);
     await track(world, 'plain', { user: 'fred', value: 1 });
     const made = await world.request('POST', '/admin/v1/application-api-keys', { body: [{ userId: 'fred' }] });
-    const { id, key } = bodyOf<{ created: { id: string; key: string }[] }>(made, 200).created[0]!;
+    const { id, key } = bodyOf<{ created: { id: string; key: string }[] }>(made, 201).created[0]!;
     expect((await open('ana', { key })).status).to.equal(403);
     const { token } = bodyOf<{ token: string }>(await world.request('POST', '/v1/live-tokens', { body: { userId: 'fred' }, key }), 201);
     const own = await open('fred', { key: null }, { query: `?token=${token}` });

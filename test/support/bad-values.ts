@@ -93,10 +93,12 @@ function wrongTypes(options: readonly Schema[]): (readonly [what: string, value:
   return values.filter(([type]) => !types.has(type) || (type === 'string' && types.size === 0)).map(([, what, value]) => [what, value]);
 }
 
+type BadValue = readonly [what: string, value: unknown];
+
 /** Values of a schema's type that it does not allow. */
-function outside(schema: Schema): (readonly [what: string, value: unknown])[] {
+function outside(schema: Schema): BadValue[] {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength = 0, maxLength, minItems = 0, maxItems, items, format } = schema;
-  const values: (readonly [what: string, value: unknown])[] = [];
+  const values: BadValue[] = [];
   if (minimum !== undefined) values.push(['too small', minimum - 1]);
   if (maximum !== undefined) values.push(['too large', maximum + 1]);
   if (exclusiveMinimum !== undefined) values.push(['too small', exclusiveMinimum]);
@@ -217,6 +219,8 @@ function twice(path: Path, at: unknown, options: readonly Schema[], put: (what: 
 /** Parameters that refuse nothing: any value but `true` counts as false. */
 const refuseNothing = new Set(['includeIncomplete']);
 
+const asText = ([what, value]: BadValue): BadValue => [what, Array.isArray(value) && value.length === 0 ? '' : value];
+
 function badParameters(document: object, { parameters }: Described, good: Input): BadInput[] {
   return parameters.flatMap(({ name, in: place, required = false, schema }): BadInput[] => {
     if (refuseNothing.has(name)) return [];
@@ -229,8 +233,8 @@ function badParameters(document: object, { parameters }: Described, good: Input)
     if (place === 'header') return name === 'Tenant-ID' ? [put('unknown', 'nobody')] : [put('empty', ''), put('too long', 'x'.repeat(256))];
     const [type] = typesOf(option);
     const all = [...(type === 'string' || type === 'array' ? [] : [['no such value', 'nonsense'] as const]), ...outside(option)];
-    // Without its last part a path is another one.
-    const values = place === 'path' ? all.filter(([what]) => what !== 'empty') : all;
+    // Without its last part a path is another one, and a list without items is no parameter.
+    const values = place === 'path' ? all.filter(([what]) => what !== 'empty') : all.map(asText);
     const { [name]: _, ...others } = good.query ?? {};
     return [
       ...values.map(([what, value]) =>
