@@ -337,6 +337,7 @@ export const keptFunctions: ReadonlySet<FunctionName> = new Set<FunctionName>([
   'deleteUser',
   'identify',
   'completeAchievement',
+  'adjustPoints',
   'setPreferences',
   'removeDeviceToken',
   'grantFreeze',

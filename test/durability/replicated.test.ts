@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import pino from 'pino';
 import { Context } from '../../src/app/context.js';
 import type { Settings } from '../../src/app/settings.js';
-import { keyNames } from '../../src/redis/contract.js';
+import { functions, keptFunctions, keyNames, type FunctionName } from '../../src/redis/contract.js';
 import { limits } from '../../src/shared/limits.js';
 import { startReplicatedRedis, type ReplicatedRedis } from '../support/replicated-redis.js';
 import { scrape } from '../support/scrape.js';
@@ -166,6 +166,12 @@ describe('DURABILITY=replicated', () => {
         ? /^REPLICAS_TO_DISK is 1, but the append-only file of this Redis is off\. Set appendonly to yes on it and on its replicas\.$/
         : /^REPLICAS_TO_DISK is 1, but this Redis is too old to wait for the disks of replicas \(version \S+\)\. /,
     );
+  });
+
+  it('waits in every function that writes an entry, but those that nobody waits for and those that read', () => {
+    const names = Object.keys(functions) as FunctionName[];
+    const writing = names.filter((name) => (functions[name] as readonly string[]).includes('entryId') && !keptFunctions.has(name));
+    expect(writing.filter((name) => !name.startsWith('read'))).to.deep.equal(['activateFor', 'relevel', 'finalise']);
   });
 
   it('sends nothing more when it is off', async () => {
