@@ -76,6 +76,27 @@ function command.begin(call, user, entry_id, patch)
   return settle.run(tx, entry_id)
 end
 
+-- Runs `run(tx)` for each of several users, settled, in their order: none before those in front of it. `args` end with
+-- an entry id and a user of each. Returns nil, or the reply that the caller has to act on: `again` after as much work as
+-- one call may do. The next call finds the first of them settled.
+function command.each_user(call, args, position, run)
+  settle.start_budget()
+  for i = position.rest, #args, 2 do
+    local tx, refused
+    repeat
+      if settle.is_spent() then
+        return { outcome.again }
+      end
+      tx, refused = command.begin(call, args[i + 1], args[i], nil)
+    until tx or refused[1] ~= outcome.again
+    if not tx then
+      return refused
+    end
+    run(tx)
+  end
+  return nil
+end
+
 -- Runs `run(tx, args, position)` for one user, settled. `needs` says what the command needs: `patch` for one whose arguments have a patch,
 -- `writes` for room in the ledger, `exists` for a user who exists (else it replies userUnknown).
 function command.of_user(name, needs, run)

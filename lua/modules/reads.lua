@@ -6,7 +6,6 @@ local command = require('command')
 local decimal = require('decimal')
 local leaderboards = require('leaderboards')
 local partition = require('partition')
-local settle = require('settle')
 local streaks = require('streaks')
 local time = require('time')
 local transaction = require('transaction')
@@ -64,23 +63,14 @@ command.of_user('readStreak', KNOWN, function(tx)
   return { outcome.ok, cmsgpack.pack(streaks.read_fact(tx) or false), cmsgpack.pack(pauses), tx.day, revision(tx) }
 end)
 
--- Reads the shown streaks of several users, each settled. If that is more work than one call may do, it replies again, and the next call
--- finds the first of them settled.
+-- Reads the shown streaks of several users, each settled.
 -- Arguments: an entry id and a user of each. Replies: ok and the packed streaks, false for an unknown user; again, unknownZone.
 command.with_plan('readStreaks', function(call, args, position)
   local facts = {}
-  settle.start_budget()
-  for i = position.rest, #args, 2 do
-    if settle.is_spent() then
-      return { outcome.again }
-    end
-    local tx, refusal = command.begin(call, args[i + 1], args[i], nil)
-    if refusal then
-      return refusal
-    end
+  local refused = command.each_user(call, args, position, function(tx)
     facts[#facts + 1] = tx.exists and streaks.read_fact(tx) or false
-  end
-  return { outcome.ok, cmsgpack.pack(facts) }
+  end)
+  return refused or { outcome.ok, cmsgpack.pack(facts) }
 end)
 
 -- Replies: ok, the counts of completions, and the number of users.

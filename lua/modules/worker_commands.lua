@@ -32,7 +32,7 @@ end
 
 -- Backfills a user into what has become active: achievements that the user already qualifies for, silently, and boards that rank a value
 -- that the user already has; with `ranks`, notes the user's ranks on boards that have been backfilled.
--- Arguments: user, entryId, ranks, since, seq, then the no of each object; 0 for none: the user is only settled. Replies: ok.
+-- Arguments: user, entryId, ranks, since, seq, then the no of each object. Replies: ok.
 command.of_user('activateFor', { writes = true }, function(tx, args, position)
   if not tx.exists then
     return OK
@@ -46,6 +46,17 @@ command.of_user('activateFor', { writes = true }, function(tx, args, position)
   end
   settle.reschedule(tx)
   return OK
+end)
+
+-- Settles users in the order given, which decides ties: those behind a user who can't be settled yet wait.
+-- Arguments: an entry id and a user of each. Replies: ok; again, unknownZone, ledgerFull.
+command.with_plan('settleUsers', function(call, args, position)
+  local refused = command.each_user(call, args, position, function(tx)
+    if tx.exists then
+      settle.reschedule(tx)
+    end
+  end)
+  return refused or OK
 end)
 
 -- Takes a sequence number for each user there is, for a backfill: an event gets a later one.

@@ -211,9 +211,13 @@ export class Activations {
   private async enterStep(tenant: number, activation: Activation, step: readonly UserRow[], { entered, range }: Progress): Promise<void> {
     this.signal?.throwIfAborted();
     const { no, kind } = activation;
+    if (kind === 'time') {
+      await this.settleUsers(tenant, step);
+      return;
+    }
     const { since, count } = range;
-    // The order does not matter for time rules, nor for users with their own number on a leaderboard.
-    const atOnce = no === timeNo || kind === 'leaderboard' ? limits.sweepUsers : 1;
+    // The order does not matter for users with their own number on a leaderboard.
+    const atOnce = kind === 'leaderboard' ? limits.sweepUsers : 1;
     for (let first = 0; first < step.length; first += atOnce) {
       const calls = step.slice(first, first + atOnce).map(({ user_id: user }, i) => {
         const nth = entered + first + i + 1;
@@ -221,6 +225,17 @@ export class Activations {
         return this.engine.call(tenant, 'activateFor', () => ({ args, pairs: [String(no)] }));
       });
       await Promise.all(calls);
+    }
+  }
+
+  /**
+   * Settles users in this order, which decides ties (docs/rules/time.md). One call settles many of them: of calls for one
+   * user each, sent at once, those that need a zone or a plan first would be executed after the others.
+   */
+  private async settleUsers(tenant: number, step: readonly UserRow[]): Promise<void> {
+    for (let first = 0; first < step.length; first += limits.sweepUsers) {
+      const pairs = step.slice(first, first + limits.sweepUsers).flatMap(({ user_id: user }) => [randomUUID(), user]);
+      await this.engine.call(tenant, 'settleUsers', () => ({ args: {}, pairs }));
     }
   }
 

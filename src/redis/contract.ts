@@ -279,6 +279,8 @@ export const functions = {
    * has on boards that have been filled.
    */
   activateFor: [...context, 'user', 'entryId', 'ranks', 'since', 'seq'],
+  /** Settles users, in this order: pairs of an id for the entry of settling, and a user. */
+  settleUsers: [...context],
   /** Takes a number of the sequence of ties for each user there is: the last one before them, and how many they are. */
   reserveSeq: [...context],
   /** Counts a user at the level that the user now has in a points system (its `no`); `stored` is the level that Postgres knows, 0 for none. */

@@ -9,6 +9,7 @@ import type { LedgerEntry } from '../../src/ledger/entry.js';
 import { writeBatch } from '../../src/ledger/write-batch.js';
 import { limits } from '../../src/shared/limits.js';
 import { createPool, inTransaction } from '../../src/postgres/pool.js';
+import { keyNames } from '../../src/redis/contract.js';
 import type { Rankings } from '../support/answers.js';
 import { startWorker, type Worker } from '../support/worker.js';
 import { startWorld, tenant, type World } from '../support/world.js';
@@ -82,6 +83,37 @@ describe('A job over all users of a tenant', () => {
     await sweep();
     const { rankings } = (await world.get('/v1/leaderboards/all?limit=1000')).body as Rankings;
     expect(rankings.map(({ userId }) => userId)).to.deep.equal(users.slice(0, 650));
+  });
+
+  it('is settled by a new configuration in the order of the ids of users, also of those in a time zone that Redis lacks', async () => {
+    const keys = ['m', 'n'];
+    const streaks = (evaluationMode: 'AND' | 'OR'): string =>
+      JSON.stringify({
+        metrics: keys.map((key) => ({ key, name: key.toUpperCase() })),
+        streaks: { enabled: true, frequency: 'daily', evaluationMode, metrics: keys.map((metricKey) => ({ metricKey, threshold: 1 })) },
+        leaderboards: [{ key: 'streaks', name: 'Streaks', status: 'active', rankBy: 'streak' }],
+      });
+    await world.configure(streaks('AND'));
+    await sweep();
+    for (const [id, tz] of [
+      ['ana', 'Asia/Kathmandu'],
+      ['ben', 'UTC'],
+      ['cem', 'Asia/Kathmandu'],
+    ] as const) {
+      expect((await world.event('m', { user: { id, tz }, value: 1 })).status).to.equal(201);
+    }
+    await world.drain();
+    await world.configure(streaks('OR'));
+    // Zones are cached for all tenants: what is forgotten with the library may be stored for another one only.
+    await world.redis.function('FLUSH');
+    await world.redis.del(...(await world.redis.keys(`${world.partition}${keyNames.zones}*`)));
+    await sweep();
+    const { rankings } = (await world.get('/v1/leaderboards/streaks')).body as Rankings;
+    expect(rankings.map(({ userId, value }) => [userId, value])).to.deep.equal([
+      ['ana', 1],
+      ['ben', 1],
+      ['cem', 1],
+    ]);
   });
 
   it('stops between two steps with the service, and resumes with the next', async () => {
