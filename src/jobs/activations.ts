@@ -55,7 +55,9 @@ interface UserRow {
   readonly user_id: string;
 }
 
-const allUsers = 'select id as cursor, id as user_id from users where tenant = $1 and id > $2 order by id limit $3';
+/** By the bytes of their ids, as Redis orders users to whom something is due at the same moment. */
+const allUsers = `
+  select id as cursor, id as user_id from users where tenant = $1 and id collate "C" > $2 order by id collate "C" limit $3`;
 
 /** Orders users by the ledger position at which they reached the value, so that ties are ordered as if the leaderboard had always existed. */
 const byReached = (table: string, reached: string, condition: string): string => `
