@@ -70,7 +70,7 @@ const watchShifts = `
   globalThis.shifts = [];
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput, sources } of list.getEntries()) {
-      const moved = sources.map(({ node }) => (node ? node.nodeName + '.' + (node.className ?? '') : 'text')).join(' ');
+      const moved = sources.map(({ node }) => (node ? node.nodeName + '.' + (node.className ?? '') + ' (' + node.textContent.slice(0, 30) + ')' : 'text')).join(' ');
       if (!hadRecentInput) globalThis.shifts.push([value, moved]);
     }
   }).observe({ type: 'layout-shift', buffered: true });

@@ -64,7 +64,7 @@ function Navigation() {
           </p>
         )}
         {groups.map((group) => (
-          <section key={group.title} aria-label={group.title}>
+          <div key={group.title} role="group" aria-label={group.title}>
             <h2>{group.title}</h2>
             <ul>
               {group.items.map(({ path: to, title }) => (
@@ -76,7 +76,7 @@ function Navigation() {
                 </li>
               ))}
             </ul>
-          </section>
+          </div>
         ))}
         <footer>
           <div>

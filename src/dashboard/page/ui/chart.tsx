@@ -100,6 +100,7 @@ export function Chart(props: ChartProps) {
       plot?.destroy();
       plot = new uPlot(optionsOf(props, element), data, element);
     };
+    draw();
     const resize = new ResizeObserver(() => {
       if (plot?.width === element.clientWidth) return;
       draw();

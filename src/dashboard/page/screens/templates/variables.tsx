@@ -57,6 +57,7 @@ export function Variables({ type, form }: VariablesProps) {
             rows={found}
             keyOf={({ name }) => name}
             empty="No variable matches the search."
+            hasCards
             columns={[
               { title: 'Variable', cell: ({ name }) => <code>{name}</code> },
               { title: 'Meaning', cell: ({ description }) => description },
