@@ -158,6 +158,17 @@ async function configured(...lines: readonly string[]): Promise<PlainRedis> {
 const kept = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 100 } as const;
 const replication = { replicas: 1, timeoutMs: 100, toDisk: false };
 
+/** What a start with REPLICAS_TO_DISK says to a Redis without an append-only file, if it had this version. */
+async function waitingForDisks(version: string): Promise<string> {
+  const fields = infoFields(await (await plain()).redis.info());
+  try {
+    checkReplication(new Map([...fields, ['redis_version', version]]), { ...replication, toDisk: true }, () => undefined);
+    return 'accepted';
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
 /** What a start with DURABILITY=always says. */
 const durable = async (redis: PlainRedis, url = redis.url): Promise<string> => started(url, { durability: 'always' });
 
@@ -391,18 +402,10 @@ const table: readonly Row[] = [
   {
     id: 'noWaitForDisk',
     when: 'its INFO has an older version',
-    meet: async () => {
-      const fields = infoFields(await (await plain()).redis.info());
-      try {
-        checkReplication(new Map([...fields, ['redis_version', '7.0.15']]), { ...replication, toDisk: true }, () => undefined);
-        return 'accepted';
-      } catch (error) {
-        return messageOf(error);
-      }
-    },
+    meet: () => waitingForDisks('7.0.15'),
     detail: /^version 7\.0\.15$/,
   },
-  { id: 'noFileForReplicas', when: 'appendonly is no', meet: async () => started((await plain()).url, { ...kept, replicasToDisk: true }) },
+  { id: 'noFileForReplicas', when: 'appendonly is no', meet: () => waitingForDisks('7.2.0') },
   {
     id: 'foreign',
     when: 'it has the data of another database',
