@@ -37,6 +37,12 @@ async function insist(world: World, key: string, tenant?: string): Promise<numbe
   return totalOf(reply);
 }
 
+/** Drains the ledger once the connection of the test, which is another one than those of the service, is back. */
+async function drain(world: World): Promise<void> {
+  await until('the connection of the test', () => world.redis.status === 'ready');
+  await world.drain();
+}
+
 /** Runs what stops a test's servers, the newest first. */
 async function clean(cleaning: (() => Promise<unknown>)[]): Promise<void> {
   for (let step = cleaning.pop(); step; step = cleaning.pop()) await step();
@@ -59,7 +65,7 @@ describe('A Redis behind Sentinel', () => {
 
   it('is found, and answers 503 as long as it is a replica', async () => {
     for (let i = 1; i <= 3; i += 1) expect(totalOf(await send(world, `before ${i}`))).to.equal(i);
-    await world.drain();
+    await drain(world);
     await replica.redis.replicaof('NO', 'ONE');
     await master.redis.replicaof('127.0.0.1', replica.port);
     const refused = await send(world, 'demoted');
@@ -72,7 +78,7 @@ describe('A Redis behind Sentinel', () => {
 
   it('is replaced by the new master when it dies, with all acknowledged data', async () => {
     for (let i = 1; i <= 3; i += 1) await insist(world, `more ${i}`);
-    await world.drain();
+    await drain(world);
     await master.redis.wait(1, 1_000);
     master.signal('SIGKILL');
     const startedMs = performance.now();
@@ -81,7 +87,7 @@ describe('A Redis behind Sentinel', () => {
     expect(await insist(world, 'after')).to.equal(8);
     expect(await replica.redis.info('replication')).to.contain('role:master');
     expect((await send(world, 'more 1')).status).to.equal(202);
-    await world.drain();
+    await drain(world);
     const { rows } = await world.pool.query('select count(*)::int as events from events');
     expect(rows).to.deep.equal([{ events: 8 }]);
   });
