@@ -232,8 +232,11 @@ export class Sweep {
 
   private async settleSome(tenant: number, upTo: number | ''): Promise<{ users: number; isDone: boolean }> {
     this.stopping.signal.throwIfAborted();
-    const ids = Array.from({ length: limits.sweepUsers }, () => randomUUID());
-    const { values } = await this.engine.call(tenant, 'sweep', () => ({ args: { upTo }, pairs: ids }));
+    // New ids for each attempt: one that ends at a user who needs something first has settled others with its ids.
+    const { values } = await this.engine.call(tenant, 'sweep', () => ({
+      args: { upTo },
+      pairs: Array.from({ length: limits.sweepUsers }, () => randomUUID()),
+    }));
     this.ended.set(tenant, Number(values[2]));
     return { users: Number(values[0]), isDone: Number(values[1]) === 1 };
   }
