@@ -9,8 +9,9 @@ local LIMB, LIMB_DIGITS = 10000000, 7
 local KEPT_DIGITS, TOO_LONG = 15, 10 ^ 15
 -- Up to here a power of ten is exact in a double.
 local MAX_SCALE = 10 ^ 22
--- The most digits that tell a double from all others, behind the first.
+-- How many digits tell a double from all others, behind the first. Below the smallest normal number, doubles have fewer digits.
 local MIN_DECIMALS, MAX_DECIMALS = 14, 16
+local SMALLEST_NORMAL = 2.2250738585072014e-308
 
 -- The texts of small whole numbers are kept: making one takes as long as a command.
 local KEPT_TEXTS = 4096
@@ -96,13 +97,14 @@ end
 
 -- The decimal that a number shows, without its sign: the fewest digits that are this number, and the power of ten of the last one.
 local function decimal_of(number)
-  local decimals = MIN_DECIMALS
+  local size = math.abs(number)
+  local decimals = size < SMALLEST_NORMAL and 0 or MIN_DECIMALS
   local text
   repeat
-    text = string.format('%.' .. decimals .. 'e', math.abs(number))
+    text = string.format('%.' .. decimals .. 'e', size)
     decimals = decimals + 1
-  until tonumber(text) == math.abs(number) or decimals > MAX_DECIMALS
-  local first, others, exponent = text:match('(%d)%.(%d+)e([-+]%d+)')
+  until tonumber(text) == size or decimals > MAX_DECIMALS
+  local first, others, exponent = text:match('(%d)%.?(%d*)e([-+]%d+)')
   return first .. others, tonumber(exponent) - #others
 end
 

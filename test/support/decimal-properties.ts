@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { addDecimals } from '../../src/shared/decimal.js';
 import { limits } from '../../src/shared/limits.js';
-import { decimalOf, numberOf, sum, zero } from './decimal.js';
+import { decimalOf, numberOf, sum } from './decimal.js';
 import { loadLuaFunctions, type LuaFunctions } from './lua-functions.js';
 
 type Rounding = 'down' | 'up' | 'nearest';
@@ -129,12 +129,12 @@ export function describeDecimal(numRuns: number): void {
       });
       return { library: (await decimal.call('totals', values)).split(' ').map(Number), processes };
     }
-    /** The same, rounded once after each addition. */
+    /** The same, rounded once after each addition, and kept as a number: next to zero, these have fewer digits. */
     function exactTotals(values: readonly number[]): number[] {
-      let total = zero;
+      let total = 0;
       return values.map((value) => {
-        total = sum(total, decimalOf(value));
-        return numberOf(total);
+        total = numberOf(sum(decimalOf(total), decimalOf(value)));
+        return total;
       });
     }
     /** Values, and how large they may be for their total to be one that is kept. */
@@ -156,6 +156,7 @@ export function describeDecimal(numRuns: number): void {
       ['of money, up to the largest totals', fc.oneof(valueOf(15, 2), valueOf(9, 6))],
       ['of as many digits as a total has', valueOf(15, 20)],
       ['of as many digits as a number has', valueOf(17, 25)],
+      ['next to zero', fc.double({ min: -1e-305, max: 1e-305, noNaN: true })],
       ['of any size', fc.oneof(fc.double({ min: -largest, max: largest, noNaN: true }), valueOf(3, 300))],
     ];
     for (const [what, value] of histories) {
@@ -175,6 +176,7 @@ export function describeDecimal(numRuns: number): void {
       ['a half below zero', [-1_234_567_890.12345, -0.000005], -1_234_567_890.12346],
       ['just below a power of ten', [100_000_000_000_000, -0.0500001], 99_999_999_999_999.9],
       ['one digit more than before', [9.99999999999999, 0.00000000000000501], 9.99999999999999 + 1e-14],
+      ['of numbers with fewer digits than others, next to zero', [-7e-323, -7e-323, -7e-323], -2.1e-322],
     ];
     for (const [what, values, total] of examples) {
       it(what, async () => {
