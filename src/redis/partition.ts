@@ -63,6 +63,18 @@ function idAfter(id: string): string {
   return `${ms}-${BigInt(seq) + 1n}`;
 }
 
+/** The fields and values of a hash, in steps: a user may have used any number of idempotency keys. Those that change meanwhile may be missing. */
+export async function readHash(redis: RedisConnection, key: string): Promise<Map<string, Buffer>> {
+  const fields = new Map<string, Buffer>();
+  let cursor = '0';
+  do {
+    const [next, items] = await redis.hscanBuffer(key, cursor, 'COUNT', limits.hashFieldsRead);
+    for (let at = 0; at + 1 < items.length; at += 2) fields.set(String(items[at]), items[at + 1] as Buffer);
+    cursor = String(next);
+  } while (cursor !== '0');
+  return fields;
+}
+
 /**
  * The keys of a partition that start with `start`, in pages; a page may be empty, and a key may occur twice. In a cluster only the partition's
  * server is scanned: SCAN names no key, so it goes to the server of the command before it in the pipeline.

@@ -4,7 +4,7 @@ import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { keyNames, metaFields, userRecords } from '../redis/contract.js';
 import { type UserHash, keyOfStored, packMessage, totalsOf, unpackMessage, usedKeyMs, usedKeyText } from '../redis/encoding.js';
-import { partitionKeys } from '../redis/partition.js';
+import { partitionKeys, readHash } from '../redis/partition.js';
 import { Prefetch } from './prefetch.js';
 import { differencesOf, confirm, type Difference, type Facts, type VerifyOptions } from './differences.js';
 import { boardDifferences } from './verify-boards.js';
@@ -86,6 +86,15 @@ function userFacts(user: ComparedUser, keysExpiredUpTo: number): Facts {
   return facts;
 }
 
+/** A user without the idempotency keys that the other side has alike: a user may have very many, and each fact takes two texts. */
+function withoutEqualKeys(user: ComparedUser, other: ComparedUser): ComparedUser {
+  const keys = [...user.keys].map(([no, used]): [number, Map<string, Buffer>] => {
+    const others = other.keys.get(no);
+    return [no, others ? new Map([...used].filter(([key, event]) => others.get(key)?.equals(event) !== true)) : used];
+  });
+  return { ...user, keys: new Map(keys) };
+}
+
 /** The awards of a Redis list in the format of `AwardReader.text`; hexadecimal digits for a damaged element. */
 function textOfElements(elements: readonly Buffer[]): string {
   let previous: RecentAward | undefined;
@@ -115,12 +124,12 @@ async function readRedisUsers({ redis, partition }: VerifyOptions, users: readon
       // Adjustments of a points system have keys as well.
       const keyed = [...new Set([...nos(userRecords.metric), ...nos(userRecords.points), ...keys.keys()])];
       const systems = [...new Set([...nos(userRecords.points), ...awards.keys()])];
-      const used = await Promise.all(keyed.map((no) => redis.hgetallBuffer(`${partition}${keyNames.idempotency}${no}:${id}`)));
+      const used = await Promise.all(keyed.map((no) => readHash(redis, `${partition}${keyNames.idempotency}${no}:${id}`)));
       const lists = await Promise.all(systems.map((no) => redis.lrangeBuffer(`${partition}${keyNames.awards}${no}:${id}`, 0, -1)));
       return {
         id,
         fields,
-        keys: new Map(keyed.map((no, at) => [no, new Map(Object.entries(used[at] ?? {}))])),
+        keys: new Map(keyed.map((no, at) => [no, used[at] ?? new Map<string, Buffer>()])),
         awards: new Map(
           systems
             .map((no, at) => [no, textOfElements((lists[at] ?? []).slice(0, limits.maxAwardsRead))] as const)
@@ -141,7 +150,8 @@ async function compareOnce(options: VerifyOptions, ids: readonly string[]): Prom
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];
-    const differences = other ? differencesOf(userFacts(other, keysExpiredUpTo), userFacts(user, keysExpiredUpTo)) : [];
+    const factsOf = (one: ComparedUser, than: ComparedUser): Facts => userFacts(withoutEqualKeys(one, than), keysExpiredUpTo);
+    const differences = other ? differencesOf(factsOf(other, user), factsOf(user, other)) : [];
     if (differences.length > 0) found.set(user.id, differences);
   }
   return found;

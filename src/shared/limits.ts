@@ -405,6 +405,8 @@ export const limits = {
   restoreRenewMs: 1_000,
   /** Keys of one scan while an older partition is deleted. */
   restoreScanKeys: 1_000,
+  /** Fields of a large hash that are read in one step. */
+  hashFieldsRead: 5_000,
   /** Users compared in one step, concurrent steps, and how often an apparent difference is checked again. */
   verifyUsers: 200,
   verifyAhead: 3,

@@ -6,6 +6,7 @@ import { unpackAwards } from '../../src/history/recent-awards.js';
 import { limits } from '../../src/shared/limits.js';
 import { parseMember } from '../../src/redis/boards.js';
 import { keyNames, userFields, userRecords } from '../../src/redis/contract.js';
+import { readHash } from '../../src/redis/partition.js';
 import { type UserHash, at, keyOfStored, listOf, mapOf, profileOf, totalsOf, usedKeyText } from '../../src/redis/encoding.js';
 import { keysOf, type World } from './world.js';
 
@@ -88,7 +89,7 @@ async function redisFacts(redis: Redis, partition: string): Promise<Facts> {
     if (name.startsWith(keyNames.user))
       userFacts(facts, name.slice(keyNames.user.length), new Map(Object.entries(await redis.hgetallBuffer(key))));
     else if (name.startsWith(keyNames.idempotency)) {
-      for (const [used, event] of Object.entries(await redis.hgetallBuffer(key))) {
+      for (const [used, event] of await readHash(redis, key)) {
         facts.set(`key ${keyOfStored(used)} of ${afterColon(name)}`, usedKeyText(event));
       }
     } else if (name.startsWith(keyNames.awards)) await awardFacts(facts, redis, key, afterColon(name));
