@@ -99,6 +99,11 @@ command.reading('ledgerId', function(call)
   return { outcome.ok, partition.last_ledger_id(call.part) }
 end)
 
+-- Replies: ok, the time in milliseconds, and the ledger id of the newest deletion of a user.
+command.reading('newestDeletion', function(call)
+  return { outcome.ok, string.format('%.0f', time.now(call)), partition.deleted(call.part) }
+end)
+
 -- The leaderboards of a plan whose participant limit is not that of the plan before, each with the limit that it had.
 local function changed_limits(before, plan)
   local changed = {}

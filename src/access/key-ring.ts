@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { TenantMoment } from '../redis/partition.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { hashKey, isMadePrefix, type KeyLimits, keyPrefix, type StoredKey } from './keys.js';
@@ -16,12 +17,15 @@ export interface Principal extends Pick<StoredKey, 'kind' | 'tenant' | 'userId' 
 }
 
 /** What a live token allows. */
-interface LiveScope {
-  readonly tokenId: string;
+export interface LiveScope {
+  /** Who is limited with it: the application key that it was made with; of an admin key's, its user, or the token if it has none. */
+  readonly holder: string;
   /** The keys of the leaderboards that may be watched. */
   readonly leaderboards: readonly string[];
   /** The user whose stream may be watched. */
   readonly userId: string | undefined;
+  /** When it was made: of that time is its user. */
+  readonly asOf: TenantMoment;
   readonly expires: Date;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SignJWT, errors, jwtVerify } from 'jose';
 import type pg from 'pg';
 import { z } from 'zod';
+import type { TenantMoment } from '../redis/partition.js';
 import { LaurelError } from '../shared/errors.js';
 import type { Account } from './account.js';
 import type { Principal } from './key-ring.js';
@@ -16,6 +17,7 @@ export interface NewLiveToken {
   /** Keys of leaderboards. */
   readonly leaderboards: readonly string[];
   readonly userId: string | undefined;
+  readonly asOf: TenantMoment;
   readonly expiresInS: number;
 }
 
@@ -24,13 +26,15 @@ const algorithm = 'HS256';
 const audience = 'live';
 const msPerS = 1_000;
 
-/** Claims are short, since the token is part of a URL: the key's prefix and id, the tenant, the leaderboards, the user. */
+/** Claims are short, since the token is part of a URL: the key's prefix and id, the tenant, the leaderboards, the user, and the moment. */
 const claimsSchema = z.object({
   p: z.string(),
   k: z.string(),
   t: z.number(),
   l: z.array(z.string()),
   u: z.string().optional(),
+  n: z.number(),
+  d: z.string(),
   exp: z.number(),
   jti: z.string(),
 });
@@ -56,12 +60,14 @@ export class LiveTokens {
     tenant,
     leaderboards,
     userId,
+    asOf: { atMs, deleted },
     expiresInS,
   }: NewLiveToken): Promise<{ readonly token: string; readonly expires: Date }> {
     const { keyId, prefix = '' } = principal;
     const inS = Math.floor(this.account.now() / msPerS) + expiresInS;
     const exp = principal.expires ? Math.min(inS, Math.floor(principal.expires.getTime() / msPerS)) : inS;
-    const token = await new SignJWT({ p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, jti: randomUUID() })
+    const claims = { p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, n: atMs, d: deleted, jti: randomUUID() };
+    const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: algorithm })
       .setAudience(audience)
       .setExpirationTime(exp)
@@ -71,9 +77,12 @@ export class LiveTokens {
 
   /** The caller with a token. Throws a 401. */
   async authenticate(token: string): Promise<Principal> {
-    const { p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, exp, jti: tokenId } = await this.verify(token);
+    const { p: prefix, k: keyId, t: tenant, l: leaderboards, u: userId, n: atMs, d: deleted, exp, jti } = await this.verify(token);
     const principal = await this.account.recheck({ prefix, keyId, tenant });
-    return { ...principal, live: { tokenId, leaderboards, userId, expires: new Date(exp * msPerS) } };
+    // A caller that can make one token can make many.
+    const ofAdmin = userId === undefined ? jti : `${tenant} ${userId}`;
+    const holder = principal.kind === 'application' ? keyId : ofAdmin;
+    return { ...principal, live: { holder, leaderboards, userId, asOf: { atMs, deleted }, expires: new Date(exp * msPerS) } };
   }
 
   private async verify(token: string): Promise<z.infer<typeof claimsSchema>> {

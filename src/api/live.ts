@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { idSchema } from '../engine/user-properties.js';
+import { tenantMoment } from '../engine/users.js';
 import { LaurelError } from '../shared/errors.js';
 import { runText } from './leaderboards.js';
 import { attributeFilters, callersIdsText, integerText, keyText } from './query.js';
@@ -103,7 +104,8 @@ export const liveRoutes: readonly Route[] = [
       }
       const config = await engine.config(tenant);
       for (const key of leaderboards) requireLeaderboard(config, key);
-      const { token, expires } = await liveTokens.create({ principal, tenant, leaderboards, userId, expiresInS });
+      const asOf = await tenantMoment(engine, tenant);
+      const { token, expires } = await liveTokens.create({ principal, tenant, leaderboards, userId, asOf, expiresInS });
       return { status: 201, body: { token, expires: expires.toISOString() } };
     },
   }),

@@ -119,8 +119,8 @@ function byTokenOrKey(services: Services): Authenticate {
 async function admit(context: Koa.Context, { api, route }: Endpoint, { services, rateLimit, authenticate }: Admitting): Promise<Admitted> {
   const found = authenticate(context);
   const principal = found instanceof Promise ? await found : found;
-  // The browsers of all users have tokens of one key: each has a limit of its own, so that they can't use up that of the key's server.
-  if (rateLimit) await rateLimit.count(principal.live?.tokenId ?? principal.keyId, (headers) => context.set(headers));
+  // The browsers of all users have tokens of one admin key: each user has a limit of its own, so that they can't use up that of the key's server.
+  if (rateLimit) await rateLimit.count(principal.live?.holder ?? principal.keyId, (headers) => context.set(headers));
   const implied = tenantOf(context, principal, route, services);
   const tenant = typeof implied === 'number' ? implied : await implied;
   checkCaller(principal, api, route);
@@ -183,8 +183,14 @@ function send(context: Koa.Context, { status, body, download }: RouteResponse, {
   if (body instanceof EventStream) {
     context.res.statusCode = status;
     if (context.writable) context.res.writeHead(status, { ...commonHeaders(context), ...streamHeaders });
-    body.start(context.res);
     context.respond = false;
+    try {
+      body.start(context.res);
+    } catch (error) {
+      // Its headers are sent: a client would wait for ever.
+      context.res.destroy();
+      throw error;
+    }
     return;
   }
   if (produces !== undefined || typeof body !== 'object' || body === null) {

@@ -118,7 +118,7 @@ const variables = z.object({
     (value) => value === '*' || isOrigin(value),
     'must be origins separated by commas, like https://app.example.com,http://localhost:3000, or * for any',
   ),
-  /** Live streams of a process, of one tenant on it, and of one application key or live token on it. */
+  /** Live streams of a process, of one tenant on it, and of one application key, or user of live tokens, on it. */
   LIVE_CONNECTIONS: wholeNumber(1, 1_000_000).default(10_000),
   LIVE_CONNECTIONS_PER_TENANT: wholeNumber(1, 1_000_000).default(10_000),
   LIVE_CONNECTIONS_PER_KEY: wholeNumber(1, 1_000_000).default(20),

@@ -42,8 +42,8 @@ export async function startWorker({ context, listener, watch, wakeDeliverer }: W
   await listener.on('watched', renewed, () => undefined);
   const writeBehind = new WriteBehind({
     ...writeBehindOptions(context, wakeDeliverer),
-    announce: (tenant, entries) => {
-      announcer.announce(tenant, entries);
+    announce: (tenant, after, entries) => {
+      announcer.announce(tenant, after, entries);
     },
     redis: await context.connectAgain('Redis connection of the write-behind'),
     onReplaced: async (tenant) => {

@@ -6,6 +6,7 @@ import type { UserRevision } from '../history/reader.js';
 import { unpackAwards } from '../history/recent-awards.js';
 import { type ActiveConfig, mustGet, requireMetric, requireSystem } from '../plan/active-config.js';
 import { outcomes, userFields, userRecords } from '../redis/contract.js';
+import type { TenantMoment } from '../redis/partition.js';
 import { type UserHash, mapOf, profileOf, totalsOf, unpackMessage } from '../redis/encoding.js';
 import { type Counts, type UserAchievementWithStatsResponse, completedResponse, stats } from '../responses/achievements.js';
 import { type MetricResponse, metricResponse } from '../responses/metrics.js';
@@ -107,6 +108,27 @@ async function readRecords(
     if (value) hash.set(name, value);
   }
   return { config, hash };
+}
+
+/** The moment that it is. */
+export async function tenantMoment(engine: Engine, tenant: number): Promise<TenantMoment> {
+  const { values } = await engine.call(tenant, 'newestDeletion', () => ({ args: {} }));
+  return { atMs: Number(text(values[0])), deleted: text(values[1]) };
+}
+
+/**
+ * Whether a user is the one that there was at a moment, or that was created since if there was none, and not another one with the same id. In doubt,
+ * it is not.
+ */
+export async function isSameUser(engine: Engine, tenant: number, id: string, asOf: TenantMoment): Promise<boolean> {
+  if ((await tenantMoment(engine, tenant)).deleted === asOf.deleted) return true;
+  try {
+    const { hash } = await readRecords(engine, tenant, id, () => profileRecords);
+    return Number(profileOf(hash)[userFields.created]) < asOf.atMs;
+  } catch (error) {
+    if (error instanceof LaurelError && error.code === 'not_found') return false;
+    throw error;
+  }
 }
 
 const profileRecords = [userRecords.core, userRecords.profile, userRecords.name, userRecords.attributes];

@@ -29,8 +29,8 @@ export interface Publisher {
   wake(): void;
 }
 
-/** Announces what entries have changed to live streams, the oldest first. */
-export type Announce = (tenant: number, entries: readonly StreamEntry[]) => void;
+/** Announces what the entries after an id have changed to live streams, the oldest first. */
+export type Announce = (tenant: number, after: StreamId, entries: readonly StreamEntry[]) => void;
 
 export interface TenantWriterOptions {
   readonly tenant: number;
@@ -171,7 +171,7 @@ export class TenantWriter {
     this.state.setMode(prepared.hasMore ? 'behind' : 'drained');
     if (prepared.entries.length === 0) return 0;
     // Before the commit: streams read leaderboards from Redis, which has the entries already.
-    this.options.announce?.(this.options.tenant, prepared.entries);
+    this.options.announce?.(this.options.tenant, position.lastId, prepared.entries);
     const publish = await this.options.publisher?.publishFor(this.options.tenant, prepared.version);
     this.prefetched = prepared.hasMore ? this.prefetch(position.lease, prepared) : undefined;
     const startedAt = performance.now();

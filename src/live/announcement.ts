@@ -32,6 +32,8 @@ export const noEntry = '0-0';
 
 /** What entries of a ledger have changed, as far as live streams show it. */
 export interface Announcement {
+  /** The id of the entry before them: that of the newest one in the announcement before, unless one was lost. Undefined where there are no entries. */
+  readonly after: string | undefined;
   /** The id of the newest of the entries. */
   readonly upTo: string;
   /** What leaderboards show. Undefined: anything may have changed. */
@@ -61,6 +63,7 @@ export interface Interest {
  * anything may have changed.
  */
 const messageSchema = z.object({
+  after: z.string().optional(),
   upTo: z.string(),
   users: z.array(z.string()).optional(),
   boards: z.array(z.tuple([z.number(), z.number(), z.string().nullable(), z.array(z.number()).nullable()])).default([]),
@@ -82,6 +85,7 @@ class Collector {
     { readonly no: number; readonly run: number; readonly group: string | null; users: Set<number> | null }
   >();
   readonly profiles = new Set<number>();
+  private moves = 0;
 
   /** Returns false for an entry that may change anything. */
   add(entry: LedgerEntry): boolean {
@@ -99,7 +103,8 @@ class Collector {
       default: {
         if (entry.profile) this.profiles.add(this.indexOf(entry.user));
         for (const { no, run, group = '' } of entry.boards) this.board(no, run, group).users?.add(this.indexOf(entry.user));
-        return this.users.size <= limits.maxAnnouncedUsers;
+        this.moves += entry.boards.length;
+        return this.users.size <= limits.maxAnnouncedUsers && this.moves <= limits.maxAnnouncedMoves;
       }
     }
   }
@@ -160,14 +165,16 @@ function watchedParts(entries: readonly StreamEntry[], isWatched: (user: string)
   return parts;
 }
 
-/** The messages about entries, the oldest first, with those of the users who are watched: usually one message. */
-export function messagesAbout(entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string[] {
-  const upTo = entries.at(-1)?.id ?? noEntry;
+/** The messages about the entries after `after`, the oldest first, with those of the users who are watched: usually one message. */
+export function messagesAbout(after: string, entries: readonly StreamEntry[], isWatched: (user: string) => boolean): string[] {
   const deleted = entries.flatMap(({ entry }) => (entry?.kind === 'deletion' ? [entry.user] : []));
-  const [first = [], ...others] = watchedParts(entries, isWatched);
+  const parts = watchedParts(entries, isWatched);
+  const last = Math.max(parts.length - 1, 0);
+  const upToOf = (part: number): string => (part === last ? entries : (parts[part] ?? []).map(([id]) => ({ id }))).at(-1)?.id ?? after;
+  const [first = [], ...others] = parts;
   return [
-    text({ upTo, ...changesOf(entries), deleted, entries: first }),
-    ...others.map((part) => text({ upTo, users: [], entries: part })),
+    text({ after, upTo: upToOf(0), ...changesOf(entries), deleted, entries: first }),
+    ...others.map((part, i) => text({ after: upToOf(i), upTo: upToOf(i + 1), users: [], entries: part })),
   ];
 }
 
@@ -184,14 +191,15 @@ function parsed<T>(schema: z.ZodType<T>, message: string): T | undefined {
 /** The announcement in a message. One that can't be read, from another version, says that anything may have changed. */
 export function parseAnnouncement(message: string): Announcement {
   const data = parsed(messageSchema, message);
-  if (!data) return { upTo: noEntry, changes: undefined, deleted: [], entries: [], joined: [], to: undefined };
-  const { upTo, users, boards, profiles, deleted, entries, joined, to } = data;
+  if (!data) return { after: undefined, upTo: noEntry, changes: undefined, deleted: [], entries: [], joined: [], to: undefined };
+  const { after, upTo, users, boards, profiles, deleted, entries, joined, to } = data;
   const named = (indexes: readonly number[]): string[] => indexes.map((index) => users?.[index] ?? '');
   const changes = users && {
     boards: boards.map(([no, run, group, moved]) => ({ no, run, group, users: moved && named(moved) })),
     profiles: named(profiles),
   };
-  return { upTo, changes, deleted, entries: entries.map(([id, facts]) => ({ id, facts: Buffer.from(facts, 'base64') })), joined, to };
+  const watched = entries.map(([id, facts]) => ({ id, facts: Buffer.from(facts, 'base64') }));
+  return { after, upTo, changes, deleted, entries: watched, joined, to };
 }
 
 /** The interest in a message. One that can't be read is in no user. */

@@ -12,7 +12,8 @@ interface WatchedTenant {
 
 /**
  * Announces to the processes of the API what the entries of a tenant's ledger have changed: a message for each batch of the write-behind, on the
- * tenant's channel, and none about tenants that no process watches. Messages may be lost: streams are also read again at intervals (views.ts).
+ * tenant's channel, and none about tenants that no process watches. Messages may be lost: each says behind which entry its entries are, so that
+ * the processes notice (views.ts).
  */
 export class Announcer {
   private readonly redis: RedisConnection;
@@ -41,12 +42,12 @@ export class Announcer {
     if (joined.length > 0 || isAsking) this.publish(tenant, joinedMessage(joined, from));
   }
 
-  /** Announces what entries have changed, the oldest first. */
-  announce(tenant: number, entries: readonly StreamEntry[]): void {
+  /** Announces what the entries after `after` have changed, the oldest first. */
+  announce(tenant: number, after: string, entries: readonly StreamEntry[]): void {
     const now = performance.now();
     const watched = this.watchedTenant(tenant, now);
     if (!watched) return;
-    for (const message of messagesAbout(entries, (user) => (watched.users.get(user) ?? 0) > now)) this.publish(tenant, message);
+    for (const message of messagesAbout(after, entries, (user) => (watched.users.get(user) ?? 0) > now)) this.publish(tenant, message);
   }
 
   /** Announces that anything may have changed. */
@@ -62,6 +63,9 @@ export class Announcer {
   }
 
   private publish(tenant: number, message: string): void {
-    this.redis.publish(this.partition(tenant) + channelNames.live, message).catch(() => undefined);
+    this.redis.publish(this.partition(tenant) + channelNames.live, message).catch(() => {
+      // The next time that a process says that it watches the tenant, it learns that it may have missed something.
+      this.tenants.delete(tenant);
+    });
   }
 }

@@ -6,15 +6,18 @@ import { inSlices } from './slices.js';
 
 /** A connection that watches a view. */
 export interface Watcher {
-  send(messages: Buffer): void;
+  /** The id of the last message that it was sent, or that its client had before. */
+  readonly lastId: string | undefined;
+  /** Sends messages, the last of which has the id `lastId`. One whose client reads too slowly sends nothing, and joins again once the client has read. */
+  send(messages: Buffer, lastId: string): void;
   /** Ends the stream; the client connects again, and learns why there is nothing to watch. */
   end(): void;
 }
 
 /** What connections watch. */
 export interface View {
-  /** Adds a watcher, and sends what it lacks; `lastId` is the id of the last message that it has received. */
-  join(watcher: Watcher, lastId: string | undefined): void;
+  /** Adds a watcher, and sends what it lacks after its last message. */
+  join(watcher: Watcher): void;
   leave(watcher: Watcher): void;
 }
 
@@ -84,13 +87,17 @@ export class BoardView implements View {
     }
   }
 
-  /** Adds a watcher, and sends what it lacks: nothing, if it has the state with the id `lastId` and that is the current one. */
-  join(watcher: Watcher, lastId: string | undefined): void {
+  /** Adds a watcher, and sends what it lacks: nothing, if the current state is the one that it has. */
+  join(watcher: Watcher): void {
     this.watchers.add(watcher);
     this.schedule();
-    if (!this.state || this.state.id === lastId) return;
-    this.first ??= firstMessages(this.state);
-    watcher.send(this.first);
+    if (this.state) this.sendFirst(watcher, this.state);
+  }
+
+  private sendFirst(watcher: Watcher, state: BoardState): void {
+    if (state.id === watcher.lastId) return;
+    this.first ??= firstMessages(state);
+    watcher.send(this.first, state.id);
   }
 
   leave(watcher: Watcher): void {
@@ -130,6 +137,7 @@ export class BoardView implements View {
     const waitMs = Math.max(this.readAt + limits.liveIntervalMs - performance.now(), 0);
     this.timer = setTimeout(() => {
       this.timer = undefined;
+      if (this.watchers.size === 0) return;
       // A connection that joined meanwhile may have begun a read.
       this.reading ??= this.refresh().catch((error: unknown) => {
         this.failed(error);
@@ -145,7 +153,9 @@ export class BoardView implements View {
     // The next connection learns why.
     this.state = this.first = undefined;
     this.options.onPlace();
-    for (const watcher of [...this.watchers]) watcher.end();
+    void inSlices([...this.watchers], (watcher) => {
+      watcher.end();
+    });
   }
 
   private async refresh(): Promise<void> {
@@ -158,6 +168,9 @@ export class BoardView implements View {
     try {
       this.show(await this.options.read(), changedMs);
     } catch (error) {
+      // For the connections that watch it while another one opens it.
+      this.isDue = true;
+      this.changedMs = Math.min(changedMs, this.changedMs);
       this.readAt = performance.now() + limits.liveFailureMs;
       throw error;
     } finally {
@@ -173,15 +186,17 @@ export class BoardView implements View {
     if (before?.id === state.id) return;
     this.first = undefined;
     if (this.watchers.size === 0) return;
-    const messages = before ? messagesBetween(before, state) : firstMessages(state);
     // The one before is written: `refresh` has waited for it.
-    if (messages) this.sending = this.broadcast(messages, changedMs);
+    this.sending = this.broadcast(before, state, changedMs);
   }
 
-  /** Sends to those who watch now. Who joins later begins with the state that this leads to. */
-  private async broadcast(messages: Buffer, changedMs: number): Promise<void> {
+  /** Sends to the connections that watch now. Those that join later, or lack the state before, begin with the state that this leads to. */
+  private async broadcast(before: BoardState | undefined, state: BoardState, changedMs: number): Promise<void> {
+    const messages = before && messagesBetween(before, state);
     await inSlices([...this.watchers], (watcher) => {
-      if (this.watchers.has(watcher)) watcher.send(messages);
+      if (!this.watchers.has(watcher)) return;
+      if (messages && watcher.lastId === before.id) watcher.send(messages, state.id);
+      else this.sendFirst(watcher, state);
     });
     if (Number.isFinite(changedMs)) this.options.onChange(changedMs);
   }

@@ -11,9 +11,9 @@ import { inSlices } from './slices.js';
 export interface LiveBounds {
   readonly liveConnections: number;
   readonly liveConnectionsPerTenant: number;
-  /** Of one application key or live token. */
+  /** Of one application key, user of a live token, or live token without a user. */
   readonly liveConnectionsPerKey: number;
-  /** What may wait for a slow reader before it is disconnected. */
+  /** What may wait for a slow reader before messages are left out. */
   readonly liveBufferKb: number;
 }
 
@@ -29,7 +29,7 @@ export interface ConnectionsOptions {
 export interface LiveCounts {
   messages: number;
   bytes: number;
-  /** Connections that were closed because their reader was too slow. */
+  /** How often messages were left out because a client read too slowly. */
   slow: number;
 }
 
@@ -42,6 +42,8 @@ interface Slot {
   readonly userId: string | undefined;
   /** In milliseconds since 1970; Infinity for never. */
   readonly expiresMs: number;
+  /** Whether the stream ends as soon as it begins: the user was deleted meanwhile. */
+  isOver: boolean;
 }
 
 interface Watched {
@@ -62,28 +64,40 @@ export function sendElsewhere(response: ServerResponse): void {
 /** One stream of server-sent events. */
 class Connection implements Watcher {
   readonly slot: Slot;
+  lastId: string | undefined;
   private readonly response: ServerResponse;
   private readonly view: View;
   private readonly maxBytes: number;
   private readonly counts: LiveCounts;
   private sentAt = performance.now();
+  /** Whether messages are left out until the client has read what waits. */
+  private isBehind = false;
+  private isClosed = false;
 
-  constructor(slot: Slot, response: ServerResponse, how: { view: View; maxBytes: number; counts: LiveCounts }) {
+  constructor(slot: Slot, response: ServerResponse, how: Watched & { readonly maxBytes: number; readonly counts: LiveCounts }) {
     this.slot = slot;
     this.response = response;
     this.view = how.view;
+    this.lastId = how.lastId;
     this.maxBytes = how.maxBytes;
     this.counts = how.counts;
   }
 
-  send(messages: Buffer): void {
+  send(messages: Buffer, lastId: string): void {
+    if (!this.isWritable) return;
+    // What waits already: a single message may be larger than the buffer.
+    if (this.response.writableLength > this.maxBytes) {
+      this.catchUpLater();
+      return;
+    }
     this.counts.messages += 1;
+    this.lastId = lastId;
     this.write(messages);
   }
 
   /** Sends a comment unless something was sent within limits.liveHeartbeatMs. */
   keepAlive(now: number): void {
-    if (now - this.sentAt >= limits.liveHeartbeatMs) this.write(heartbeat);
+    if (this.isWritable && now - this.sentAt >= limits.liveHeartbeatMs) this.write(heartbeat);
   }
 
   /** Ends the stream; the client connects again, after `retryMs` if it is given. */
@@ -94,21 +108,31 @@ class Connection implements Watcher {
 
   /** Leaves the view. */
   close(): void {
+    this.isClosed = true;
     this.view.leave(this);
   }
 
-  private write(bytes: Buffer): void {
-    if (this.response.writableEnded || this.response.destroyed) return;
-    // What is waiting already: a single message may be larger than the buffer.
-    if (this.response.writableLength > this.maxBytes) {
-      this.counts.slow += 1;
-      this.close();
-      this.response.destroy();
-      return;
-    }
+  private get isWritable(): boolean {
+    return !this.isClosed && !this.isBehind && !this.response.writableEnded && !this.response.destroyed;
+  }
+
+  /**
+   * Leaves messages out until the client has read what waits. To disconnect it would not help: it would come back, and be sent as much again.
+   * One that reads nothing for limits.connectionIdleMs is disconnected by the server.
+   */
+  private catchUpLater(): void {
+    this.counts.slow += 1;
+    this.isBehind = true;
+    this.write(heartbeat, (error) => {
+      this.isBehind = false;
+      if (!error && this.isWritable) this.view.join(this);
+    });
+  }
+
+  private write(bytes: Buffer, done?: (error?: Error | null) => void): void {
     this.sentAt = performance.now();
     this.counts.bytes += bytes.length;
-    this.response.write(bytes);
+    this.response.write(bytes, done);
   }
 }
 
@@ -139,7 +163,7 @@ export class Connections {
   /** Reserves a place for a stream. Throws a 429 or a 503 when there is none. `start` or `release` must follow. */
   reserve(tenant: number, { kind, keyId, prefix = '', live, expires }: Principal): Slot {
     const { liveConnections, liveConnectionsPerTenant, liveConnectionsPerKey } = this.options.bounds;
-    const counter = live?.tokenId ?? (kind === 'application' ? keyId : undefined);
+    const counter = live?.holder ?? (kind === 'application' ? keyId : undefined);
     const retryAfterS = limits.liveRefusedRetryS;
     if (this.slots.size >= liveConnections) {
       throw new LaurelError('not_ready', 'This process has as many live streams as LIVE_CONNECTIONS allows.', { retryAfterS });
@@ -149,11 +173,11 @@ export class Connections {
       throw new LaurelError('too_many_requests', sentence, { retryAfterS });
     }
     if (counter !== undefined && (this.ofKey.get(counter) ?? 0) >= liveConnectionsPerKey) {
-      const sentence = `An application key or a live token may have ${liveConnectionsPerKey} live streams on one process: close others first.`;
+      const sentence = `An application key or the user of a live token may have ${liveConnectionsPerKey} live streams on one process: close others first.`;
       throw new LaurelError('too_many_requests', sentence, { retryAfterS });
     }
     const expiresMs = Math.min(expires?.getTime() ?? Infinity, live?.expires.getTime() ?? Infinity);
-    const slot = { key: { prefix, keyId, tenant }, counter, userId: live?.userId, expiresMs };
+    const slot = { key: { prefix, keyId, tenant }, counter, userId: live?.userId, expiresMs, isOver: false };
     this.slots.add(slot);
     this.tally(slot, 1);
     return slot;
@@ -168,26 +192,28 @@ export class Connections {
    * unless it sends the header Last-Event-ID.
    */
   start(slot: Slot, response: ServerResponse, { view, lastId }: Watched): void {
-    const { req: request } = response;
+    const { req: request, socket } = response;
+    // A response without a socket waits for that of an earlier request on the connection, perhaps another stream, and does not notice when
+    // the client disconnects.
+    if (!socket?.writable || request.method === 'HEAD' || this.hasClosed || slot.isOver) {
+      this.release(slot);
+      if (!response.destroyed) response.end(request.method === 'HEAD' ? undefined : retryAfter(retryMs()));
+      return;
+    }
     const { counts } = this;
     const maxBytes = this.options.bounds.liveBufferKb * bytesPerKb;
-    const connection = new Connection(slot, response, { view, maxBytes, counts });
-    const closed = (): void => {
+    const header = request.headers['last-event-id'];
+    const had = typeof header === 'string' ? header : lastId;
+    const connection = new Connection(slot, response, { view, lastId: had, maxBytes, counts });
+    response.once('close', () => {
       connection.close();
       this.open.delete(connection);
       this.release(slot);
-    };
-    response.once('close', closed);
-    if (response.destroyed || request.method === 'HEAD' || this.hasClosed) {
-      if (response.destroyed) closed();
-      else connection.end(this.hasClosed ? retryMs() : undefined);
-      return;
-    }
+    });
     this.open.add(connection);
     // Also for a process that is killed: its clients connect again at different times.
     response.write(retryAfter(retryMs()));
-    const header = request.headers['last-event-id'];
-    view.join(connection, typeof header === 'string' ? header : lastId);
+    view.join(connection);
     // The key may have been revoked while the view was read.
     this.recheckOf([connection]);
   }
@@ -195,7 +221,7 @@ export class Connections {
   /** To be called each second: comments, and streams whose keys or tokens have expired. `now` is by `performance.now()`. */
   tick(now = performance.now()): void {
     const keysNow = this.options.now();
-    for (const connection of [...this.open]) if (connection.slot.expiresMs <= keysNow) connection.end();
+    end([...this.open].filter(({ slot }) => slot.expiresMs <= keysNow));
     void inSlices([...this.open], (connection) => {
       connection.keepAlive(now);
     });
@@ -209,17 +235,19 @@ export class Connections {
     this.recheckOf(change ? open.filter(({ slot: { key } }) => change.prefixes.has(key.prefix) || change.tenants.has(key.tenant)) : open);
   }
 
-  /** Ends the streams of tokens that are bound to a user who was deleted. */
-  endOf(tenant: number, user: string): void {
-    for (const connection of [...this.open]) {
-      if (connection.slot.userId === user && connection.slot.key.tenant === tenant) connection.end();
-    }
+  /** Ends the streams of tokens that are bound to users who were deleted, also those that have not begun. */
+  endOf(tenant: number, users: ReadonlySet<string>): void {
+    const isOf = ({ userId, key }: Slot): boolean => key.tenant === tenant && userId !== undefined && users.has(userId);
+    for (const slot of this.slots) if (isOf(slot)) slot.isOver = true;
+    end([...this.open].filter(({ slot }) => slot.isOver));
   }
 
   /** Tells all clients to connect again, at different times, and ends their streams. Later ones are told as well. */
   close(): void {
     this.hasClosed = true;
-    for (const connection of [...this.open]) connection.end(retryMs());
+    void inSlices([...this.open], (connection) => {
+      connection.end(retryMs());
+    });
   }
 
   private recheckOf(connections: readonly Connection[]): void {
@@ -234,7 +262,7 @@ export class Connections {
     for (const { key, sharing } of byKey.values()) {
       this.options.recheck(key).catch((error: unknown) => {
         // Postgres is away: as requests do, streams go on until it says that a key is revoked.
-        if (error instanceof LaurelError && error.code === 'unauthorized') for (const connection of sharing) connection.end();
+        if (error instanceof LaurelError && error.code === 'unauthorized') end(sharing);
         else this.isRecheckDue = true;
       });
     }
@@ -245,6 +273,13 @@ export class Connections {
     add(this.ofTenant, tenant, by);
     if (counter !== undefined) add(this.ofKey, counter, by);
   }
+}
+
+/** Ends streams. Their clients connect again, and learn why. */
+function end(connections: readonly Connection[]): void {
+  void inSlices(connections, (connection) => {
+    connection.end();
+  });
 }
 
 /** Adds to a count, and drops it at 0. */

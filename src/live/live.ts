@@ -1,6 +1,9 @@
 import type { Account } from '../access/account.js';
-import type { Principal } from '../access/key-ring.js';
-import type { RankingsQuery } from '../engine/leaderboards.js';
+import type { LiveScope, Principal } from '../access/key-ring.js';
+import type { Engine } from '../engine/engine.js';
+import type { RankingsQuery, Stores } from '../engine/leaderboards.js';
+import { isSameUser } from '../engine/users.js';
+import { LaurelError } from '../shared/errors.js';
 import type { View } from './board-view.js';
 import { Connections, type LiveBounds, sendElsewhere } from './connections.js';
 import { EventStream } from './event-stream.js';
@@ -24,15 +27,17 @@ export interface WatchRequest {
 export class Live {
   readonly connections: Connections;
   readonly views: Views;
+  private readonly stores: Stores;
   /** Called when a change is sent, with the seconds since it was made. */
   onLag: ((seconds: number) => void) | undefined;
 
   constructor({ account, bounds, ...options }: LiveOptions) {
     this.connections = new Connections({ bounds, now: () => account.now(), recheck: (key) => account.recheck(key) });
     const onChange = (changedMs: number): void => this.onLag?.(Math.max(Date.now() - changedMs, 0) / 1_000);
-    const onDeleted = (tenant: number, user: string): void => {
-      this.connections.endOf(tenant, user);
+    const onDeleted = (tenant: number, users: ReadonlySet<string>): void => {
+      this.connections.endOf(tenant, users);
     };
+    this.stores = options.stores;
     this.views = new Views({ ...options, onChange, onDeleted });
     account.onChange((change) => {
       this.connections.recheck(change);
@@ -54,6 +59,8 @@ export class Live {
     if (this.connections.isClosing) return new EventStream(sendElsewhere);
     const slot = this.connections.reserve(tenant, principal);
     try {
+      // After the slot is reserved: a deletion from here on ends it.
+      if (principal.live) await requireUserOf(this.stores.engine, tenant, principal.live);
       const view = await open();
       return new EventStream((response) => {
         this.connections.start(slot, response, { view, lastId });
@@ -75,4 +82,10 @@ export class Live {
     this.connections.close();
     this.views.stop();
   }
+}
+
+/** Throws a 401 if the user that a token is bound to was deleted, even if there is another one with the same id. */
+async function requireUserOf(engine: Engine, tenant: number, { userId, asOf }: LiveScope): Promise<void> {
+  if (userId === undefined || (await isSameUser(engine, tenant, userId, asOf))) return;
+  throw new LaurelError('unauthorized', 'The user of this live token was deleted: get another token with POST /v1/live-tokens.');
 }

@@ -7,12 +7,14 @@ import type { Listener } from '../redis/connection.js';
 import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { type EventEntry, type UserEntry, unpackFacts } from '../ledger/entry.js';
+import { isBelow } from '../redis/partition.js';
 import type { ActiveConfig } from '../plan/active-config.js';
 import { userChangeJson } from '../responses/events.js';
 import { readProfile } from '../engine/users.js';
 import { type Announcement, interestMessage, noEntry, parseAnnouncement, type WatchedEntry } from './announcement.js';
 import { stateOf } from './board-changes.js';
 import { BoardView, type BoardViewOptions } from './board-view.js';
+import { Turns } from './slices.js';
 import { UserView } from './user-view.js';
 import { ViewIndex } from './view-index.js';
 
@@ -24,8 +26,8 @@ export interface ViewsOptions {
   readonly watch: (tenant: number, interest: string) => void;
   /** Called when a change is sent, with when it was made, in milliseconds since 1970. */
   readonly onChange: (changedMs: number) => void;
-  /** Called when a user was deleted. */
-  readonly onDeleted: (tenant: number, user: string) => void;
+  /** Called when users were deleted. */
+  readonly onDeleted: (tenant: number, users: ReadonlySet<string>) => void;
 }
 
 /** The views of a tenant. */
@@ -42,6 +44,8 @@ class TenantViews {
   readonly beginning = new Set<string>();
   /** What happens to the streams of users, in order. */
   usersDone = Promise.resolve();
+  /** The entry up to which all entries that followed an announcement were announced; undefined before the first announcement. */
+  upTo: string | undefined;
 
   constructor(following: Promise<void>) {
     this.following = following;
@@ -57,11 +61,37 @@ class TenantViews {
     this.index.delete(view);
   }
 
-  /** Entries of users may have been missed: the next renewal asks the workers to begin anew. */
-  interruptUsers(): void {
+  /** Notes up to where entries are announced. Returns whether entries before them may not have been. */
+  hasMissed({ after, upTo }: Announcement): boolean {
+    if (after === undefined) return false;
+    const isMissing = this.upTo !== undefined && isBelow(this.upTo, after);
+    // A batch that could not be committed is announced again.
+    if (this.upTo === undefined || isBelow(this.upTo, upTo)) this.upTo = upTo;
+    return isMissing;
+  }
+
+  /** Announcements may have been missed. The next renewal asks the workers to begin the streams of users anew. */
+  interrupt(): void {
+    for (const view of this.boards.values()) view.touch(undefined);
     for (const view of this.users.values()) view.interrupt();
+    this.upTo = undefined;
     this.renewedAt = -Infinity;
   }
+}
+
+/** Drops those that have been idle for the longest, so that no more are left than may be. */
+function dropIdle<T extends { readonly idleSince: number }>(idle: T[], max: number, drop: (one: T) => void): void {
+  if (idle.length <= max) return;
+  idle.sort((a, b) => a.idleSince - b.idleSince);
+  for (const one of idle.slice(0, idle.length - max)) drop(one);
+}
+
+/** A view that no connection watches. */
+interface IdleView<T> {
+  readonly views: TenantViews;
+  readonly id: string;
+  readonly view: T;
+  readonly idleSince: number;
 }
 
 /** What a view shows, as text: equal for equal views. */
@@ -95,8 +125,7 @@ export class Views {
       this.announced(tenant, parseAnnouncement(message));
     });
     options.listener.onReconnect(() => {
-      this.touchAll();
-      for (const views of this.tenants.values()) views.interruptUsers();
+      for (const views of this.tenants.values()) views.interrupt();
     });
   }
 
@@ -119,7 +148,8 @@ export class Views {
       await views.following;
       await view.open();
     } catch (error) {
-      this.drop(views, id, view);
+      // Others may watch it, and it is read again for them.
+      if (view.watchers.size === 0) this.drop(views, id, view);
       throw error;
     }
     // It took so long that the view was dropped.
@@ -134,7 +164,7 @@ export class Views {
     await readProfile(this.options.stores.engine, tenant, user);
     // It took so long that nothing else of the tenant is watched any more.
     if (this.tenants.get(tenant) !== views) return this.openUser(tenant, user);
-    const view = views.users.get(user) ?? new UserView();
+    const view = views.users.get(user) ?? new UserView(() => views.upTo ?? noEntry);
     views.users.set(user, view);
     view.idleSince = performance.now();
     if (view.isPending) this.begin(tenant, views, user);
@@ -154,15 +184,29 @@ export class Views {
   /** To be called each second: reads again what has not been read for long, and drops what nobody has watched for a while. */
   tick(): void {
     const now = performance.now();
-    for (const [tenant, views] of this.tenants) {
+    const [idleBoards, idleUsers] = [[] as IdleView<BoardView>[], [] as IdleView<UserView>[]];
+    for (const views of this.tenants.values()) {
       for (const [id, view] of views.boards) {
+        const { idleSince } = view;
         if (view.watchers.size > 0) view.touchOld();
-        else if (now - view.idleSince > limits.liveLingerMs) this.drop(views, id, view);
+        else if (now - idleSince > limits.liveLingerMs) this.drop(views, id, view);
+        else idleBoards.push({ views, id, view, idleSince });
       }
-      for (const [user, view] of views.users) {
-        if (view.watchers.size === 0 && now - view.idleSince > limits.liveUserLingerMs) views.users.delete(user);
-        else view.dropBefore(now - limits.liveUserLingerMs);
+      for (const [id, view] of views.users) {
+        const { idleSince } = view;
+        view.dropBefore(now - limits.liveUserLingerMs);
+        if (view.watchers.size > 0) continue;
+        if (now - idleSince > limits.liveUserLingerMs) views.users.delete(id);
+        else idleUsers.push({ views, id, view, idleSince });
       }
+    }
+    dropIdle(idleBoards, limits.maxIdleBoardViews, ({ views, id, view }) => {
+      this.drop(views, id, view);
+    });
+    dropIdle(idleUsers, limits.maxIdleUserViews, ({ views, id }) => {
+      views.users.delete(id);
+    });
+    for (const [tenant, views] of this.tenants) {
       if (views.boards.size + views.users.size === 0) this.unfollow(tenant);
       else if (now - views.renewedAt >= limits.liveRenewMs) this.renew(tenant, views);
     }
@@ -235,31 +279,41 @@ export class Views {
   private announced(tenant: number, announcement: Announcement): void {
     const views = this.tenants.get(tenant);
     if (!views) return;
-    for (const view of views.index.affected(announcement)) view.touch(announcement.upTo);
-    if (announcement.upTo === noEntry && !announcement.changes) views.interruptUsers();
-    for (const user of announcement.deleted) {
+    const { upTo, changes, deleted, entries, joined, to } = announcement;
+    for (const view of views.index.affected(announcement)) view.touch(upTo);
+    if (views.hasMissed(announcement) || (upTo === noEntry && !changes)) views.interrupt();
+    for (const user of deleted) {
       views.users.get(user)?.end();
       views.users.delete(user);
-      this.options.onDeleted(tenant, user);
     }
-    const { entries, joined, to } = announcement;
+    if (deleted.length > 0) this.options.onDeleted(tenant, new Set(deleted));
     if (entries.length + joined.length === 0 && to !== this.id) return;
     views.usersDone = views.usersDone
       .then(() => this.tellUsers(tenant, views, announcement))
       .catch((error: unknown) => {
-        views.interruptUsers();
+        views.interrupt();
         this.isTemporary(error, tenant);
       });
   }
 
-  private async tellUsers(tenant: number, { users }: TenantViews, { entries, joined, to }: Announcement): Promise<void> {
-    for (const { id, facts } of entries) await this.tellUser(tenant, users, { id, facts });
+  private async tellUsers(tenant: number, views: TenantViews, { entries, joined, to }: Announcement): Promise<void> {
+    const { users } = views;
+    const turns = new Turns();
+    for (const { id, facts } of entries) {
+      await turns.next();
+      await this.tellUser(tenant, users, { id, facts });
+    }
     const pending = to === this.id ? [...users.values()].filter(({ isPending }) => isPending) : [];
     const begun = new Set([...pending, ...joined.flatMap((user) => users.get(user) ?? [])]);
     if (begun.size === 0) return;
-    for (const view of begun) view.interrupt();
+    const begins = [...begun].map((view) => view.begin());
     const { ledgerId } = await this.options.stores.clock.ledgerId(tenant);
-    for (const view of begun) view.reset(ledgerId);
+    // What is in the ledger later is announced.
+    views.upTo ??= ledgerId;
+    for (const begin of begins) {
+      await turns.next();
+      await begin(ledgerId);
+    }
   }
 
   private async tellUser(tenant: number, users: ReadonlyMap<string, UserView>, { id, facts }: WatchedEntry): Promise<void> {
@@ -269,7 +323,7 @@ export class Views {
     const { engine } = this.options.stores;
     const config = await engine.config(tenant);
     const json = userChangeJson(isKnown(config, entry) ? config : await engine.refreshConfig(tenant), entry);
-    if (json !== undefined) view.add(id, json);
+    if (json !== undefined) await view.add(id, json);
   }
 
   /** A leaderboard that has been deactivated is a 404, one with another breakdown a 422. */

@@ -20,7 +20,7 @@ export function liveMetrics(registry: Registry, live: WatchedLive): Refresh {
   const bytes = new Counter({ name: 'laurel_live_sent_bytes_total', help: 'Bytes sent on live streams.', registers });
   const slow = new Counter({
     name: 'laurel_live_slow_readers_total',
-    help: 'Live streams that were closed because the client read too slowly (LIVE_BUFFER_KB).',
+    help: 'How often messages of live streams were left out because the client read too slowly (LIVE_BUFFER_KB).',
     registers,
   });
   const lag = new Histogram({

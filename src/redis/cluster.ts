@@ -10,11 +10,14 @@ function movedTo(error: unknown): string | undefined {
   return error instanceof Error ? /^MOVED \d+ (\S+)/.exec(error.message)?.[1] : undefined;
 }
 
+/** Where messages are published: at the master of the first slot. Every node has subscribers of all channels. */
+const publishing = { slot: 0 };
+
 /** Prepares a server before any other command: it sends its first command synchronously. Never rejects. */
 export type Prepare = (server: Redis) => Promise<void>;
 
 /**
- * A connection to a Redis Cluster. It follows slots that move to another master, and differs from ioredis' own in three points:
+ * A connection to a Redis Cluster. It follows slots that move to another master, and differs from ioredis' own in four points:
  *
  * - While a slot is migrating (ASK), no command is sent to its new master: a function derives its keys from the one that it declares, and
  *   would miss those that have not been migrated yet. The caller gets a reply of our own to retry (ioredis resends on TRYAGAIN, and its
@@ -22,6 +25,7 @@ export type Prepare = (server: Redis) => Promise<void>;
  * - Commands of several tenants share a pipeline. If only some of their slots have moved, ioredis fails these commands. Here the slots are
  *   refreshed, so that `followMoved` can send the commands again.
  * - While no node replies, commands fail at once and are not queued.
+ * - All messages are published on one node, and not each on any, so that subscribers receive them in order.
  */
 export class ClusterConnection extends Cluster {
   /** The preparations, in order, of a master that has connected or that a slot has moved to. */
@@ -76,7 +80,7 @@ export class ClusterConnection extends Cluster {
       if (error.message.startsWith('ASK ')) error.message = `${slotIsMoving} ${error.message}`;
       reject.call(command, error);
     };
-    return super.sendCommand(command, stream, node);
+    return super.sendCommand(command, stream, node ?? (command.name === 'publish' ? publishing : undefined));
   }
 
   /** Refreshes the slots after a MOVED reply; returns whether it was one. */

@@ -245,8 +245,8 @@ export class Listener {
   /** Calls `missed` after a reconnect, once messages arrive again. */
   onReconnect(missed: () => void): void {
     this.subscriber.on('ready', () => {
-      // Redis replies to it after it has subscribed this connection again.
-      this.subscriber.ping().then(missed, () => undefined);
+      // Redis replies to it after it has subscribed this connection again. It may reply too late, and messages arrive all the same.
+      this.subscriber.ping().then(missed, missed);
     });
   }
 

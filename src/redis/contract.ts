@@ -326,6 +326,8 @@ export const functions = {
   deleteKeys: [...context],
   /** The newest id of the ledger. */
   ledgerId: [...context],
+  /** The time, and the ledger id of the newest deletion of a user. */
+  newestDeletion: [...context],
   /** Reads the clock, and sets the test clock when `to` is not empty. */
   clock: [...context, 'to'],
 } as const;

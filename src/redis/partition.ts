@@ -2,6 +2,13 @@ import { limits } from '../shared/limits.js';
 import type { RedisConnection } from './connection.js';
 import { channelNames, keyNames, metaFields } from './contract.js';
 
+/** A moment of a tenant. */
+export interface TenantMoment {
+  readonly atMs: number;
+  /** The ledger id of the newest deletion of a user. */
+  readonly deleted: string;
+}
+
 /** Whether a stream id precedes another. */
 export function isBelow(id: string, other: string): boolean {
   const [ms = '0', seq = '0'] = id.split('-');

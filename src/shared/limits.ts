@@ -97,6 +97,11 @@ export const limits = {
   liveUserLingerMs: 60_000,
   /** Messages of a user that a process keeps for clients that reconnect, each for liveUserLingerMs. */
   liveUserMessages: 100,
+  /** What these messages may take, in bytes. */
+  liveUserBytes: 32 * 1024,
+  /** Views of leaderboards, and of users, that a process keeps without a connection that watches them. */
+  maxIdleBoardViews: 500,
+  maxIdleUserViews: 10_000,
   /** Leaderboards that a process reads at once for live streams. */
   liveReads: 32,
   /** The time between two messages of a connection, comments included: proxies close a silent connection after a minute. */
@@ -108,6 +113,8 @@ export const limits = {
   liveRetryMaxMs: 5_000,
   /** Users that a message for live streams names; one about more says that anything may have changed. */
   maxAnnouncedUsers: 5_000,
+  /** The same for how often it names them, once for each leaderboard that a user was moved on: the message is read in one turn of the event loop. */
+  maxAnnouncedMoves: 10_000,
   /** Entries of watched users in one message, in characters: Redis disconnects a subscriber for whom 32 MB wait. */
   maxAnnouncedChars: 256 * 1024,
   /** How long a live token is valid, in seconds, and the leaderboards that it may name. */

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { type Announcement, messagesAbout, parseAnnouncement } from '../../src/live/announcement.js';
+import { Announcer } from '../../src/live/announcer.js';
 import type { LedgerEntry } from '../../src/ledger/entry.js';
 import type { StreamEntry } from '../../src/ledger/stream-entries.js';
 import { channelNames } from '../../src/redis/contract.js';
@@ -105,6 +107,31 @@ describe('The write-behind announces to live streams', () => {
     );
   });
 
+  it('that anything may have changed, once it can again after a message could not be published', async () => {
+    const redis = world.redis.duplicate({ lazyConnect: true, enableOfflineQueue: false });
+    await redis.connect();
+    const announcer = new Announcer(redis, () => world.partition);
+    const everything = (): number => heard.filter(({ changes }) => changes === undefined).length;
+    let calls = 0;
+    const watched = async (): Promise<number> => {
+      calls += 1;
+      const to = `call ${calls}`;
+      announcer.watched(world.tenant, '');
+      await redis.publish(world.partition + channelNames.live, JSON.stringify({ upTo: '0-0', users: [], to }));
+      await until('it is announced', () => Promise.resolve(heard.at(-1)?.to === to));
+      return everything();
+    };
+    heard.length = 0;
+    expect([await watched(), await watched()]).to.deep.equal([1, 1]);
+    redis.disconnect();
+    await once(redis, 'end');
+    announcer.announce(world.tenant, '1-0', []);
+    await redis.connect();
+    const count = await watched();
+    redis.disconnect();
+    expect(count).to.equal(2);
+  });
+
   it('the user, when one is deleted', async () => {
     await world.redis.publish(world.partition + channelNames.watched, '');
     expect((await world.request('DELETE', '/admin/v1/users/ana')).status).to.be.below(300);
@@ -115,7 +142,7 @@ describe('The write-behind announces to live streams', () => {
 describe('A message for live streams', () => {
   const nobody = (): boolean => false;
   const announcementsOf = (entries: readonly StreamEntry[], isWatched: (user: string) => boolean = nobody): Announcement[] =>
-    messagesAbout(entries, isWatched).map(parseAnnouncement);
+    messagesAbout('0-0', entries, isWatched).map(parseAnnouncement);
   const entry = (user: string): StreamEntry => ({
     ...{ id: `${user}-0`, fields: [Buffer.from('e'), Buffer.from(user)], problem: '' },
     entry: { kind: 'settle', id: '', user, at: 0, day: 0, rev: 1, points: [], state: [], boards: [{ no: 1, run: 0, threshold: 0 }] },
@@ -126,6 +153,17 @@ describe('A message for live streams', () => {
     expect(announcementsOf(some)[0]?.changes?.boards[0]?.users).to.have.length(limits.maxAnnouncedUsers);
     const [announcement] = announcementsOf([...some, entry('one more')]);
     expect([announcement?.upTo, announcement?.changes]).to.deep.equal(['one more-0', undefined]);
+  });
+
+  it('says so when it would name users too often, each on many leaderboards', () => {
+    const boards = Array.from({ length: 100 }, (_, i) => ({ no: i, run: 0, threshold: 0 }));
+    const onMany = (user: string): StreamEntry => {
+      const one = entry(user);
+      return { ...one, entry: { ...one.entry, boards } as LedgerEntry };
+    };
+    const some = Array.from({ length: limits.maxAnnouncedMoves / 100 }, (_, i) => onMany(String(i)));
+    expect(announcementsOf(some)[0]?.changes?.boards).to.have.length(100);
+    expect(announcementsOf([...some, onMany('one more')])[0]?.changes).to.equal(undefined);
   });
 
   it('says so for an entry that can’t be parsed or is damaged, and for a message of another version', () => {
@@ -150,6 +188,10 @@ describe('A message for live streams', () => {
       ['c-0', 'd-0'],
     ]);
     expect(announcements.map(({ changes }) => changes?.boards.length)).to.deep.equal([1, 0]);
+    expect(announcements.map(({ after, upTo }) => [after, upTo])).to.deep.equal([
+      ['0-0', 'b-0'],
+      ['b-0', 'd-0'],
+    ]);
   });
 
   it('has the users who were deleted, also where too many others would be named, and not their entries', () => {

@@ -312,6 +312,19 @@ describe('A live leaderboard', () => {
     await watch(`bounds/live?token=${await tokenFor(['bounds'])}`, { key: null });
   });
 
+  it('counts the streams of all tokens of an application key, or of a user, together', async () => {
+    const { key } = await applicationKey('many');
+    const ofUser = async (): Promise<string> => {
+      const body = { leaderboards: ['bounds'], userId: 'one of many' };
+      return bodyOf<{ token: string }>(await world.request('POST', '/v1/live-tokens', { body }), 201).token;
+    };
+    for (const make of [() => tokenFor(['bounds'], key), ofUser]) {
+      for (let i = 0; i < 3; i += 1) await watch(`bounds/live?token=${await make()}`, { key: null });
+      expect((await open(`bounds/live?token=${await make()}`, { key: null })).status).to.equal(429);
+    }
+    expect((await open('bounds/live', { key })).status).to.equal(429);
+  });
+
   it('is refused as the ranking is', async () => {
     for (const [path, status] of [
       ['nothing/live', 404],

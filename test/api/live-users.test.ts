@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { channelNames } from '../../src/redis/contract.js';
 import { configText, bodyOf, track } from '../support/answers.js';
 import { LiveClient, type StreamMessage, type StreamOptions } from '../support/event-stream.js';
 import { startSecond } from '../support/second.js';
@@ -150,6 +151,50 @@ describe('The live stream of a user', () => {
     expect((await open('ana', { key: null }, { query: `?token=${token}` })).status).to.equal(403);
     bodyOf(await world.request('DELETE', `/admin/v1/application-api-keys?ids=${id}`), 200);
     await own.over();
+  });
+
+  it('is reset after announcements were lost', async () => {
+    const client = await watch('ida');
+    const resets = (count: number) =>
+      until(`${count} resets`, () => client.messages.filter(({ event }) => event === 'reset').length >= count);
+    // With nothing in the ledger since, a client has missed nothing.
+    const goOn = async (): Promise<void> => {
+      await track(world, 'plain', { user: 'other', value: 1 });
+      await world.drain();
+    };
+    await goOn();
+    // A batch before this one was never received.
+    const later = { after: '99999999999990-0', upTo: '99999999999999-0', users: [] };
+    await world.redis.publish(world.partition + channelNames.live, JSON.stringify(later));
+    await resets(2);
+    await goOn();
+    await world.redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await resets(3);
+    await track(world, 'plain', { user: 'ida', value: 2 });
+    await change(client, 'the event', ({ event }) => event?.total === 3);
+  });
+
+  it('is closed to a token of a user who was deleted, also if another one has the same id', async () => {
+    const tokenOf = async (userId: string): Promise<string> => {
+      const body = { userId, leaderboards: ['l'] };
+      return bodyOf<{ token: string }>(await world.request('POST', '/v1/live-tokens', { body }), 201).token;
+    };
+    for (const user of ['jan', 'kim']) await track(world, 'plain', { user, value: 1 });
+    await world.setClock('2040-01-05T12:00:00Z');
+    const [old, other] = [await tokenOf('jan'), await tokenOf('kim')];
+    const statuses = async (token: string, user: string): Promise<number[]> => {
+      const both = [await open(user, { key: null }, { query: `?token=${token}` })];
+      both.push(await LiveClient.open(world.address, `/v1/leaderboards/l/live?token=${token}`, { key: null }));
+      clients.push(both[1]!);
+      return both.map(({ status }) => status);
+    };
+    expect(await statuses(old, 'jan')).to.deep.equal([200, 200]);
+    expect((await world.request('DELETE', '/admin/v1/users/jan')).status).to.be.below(300);
+    expect(await statuses(old, 'jan')).to.deep.equal([401, 401]);
+    await track(world, 'plain', { user: 'jan', value: 1 });
+    expect(await statuses(old, 'jan')).to.deep.equal([401, 401]);
+    expect(await statuses(await tokenOf('jan'), 'jan')).to.deep.equal([200, 200]);
+    expect(await statuses(other, 'kim')).to.deep.equal([200, 200]);
   });
 
   it('ends when the user is deleted, as does what a token that is bound to the user watches', async () => {

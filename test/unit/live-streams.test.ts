@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -43,10 +43,17 @@ describe('The streams of a process', () => {
   let valid: () => Promise<unknown>;
   let clockMs: number;
   let address: string;
+  let caller: Principal;
+  let responses: ServerResponse[];
+  let started: number;
+  /** What streams wait for between their slot and their begin. */
+  let hold: Promise<void>;
+  let release: () => void;
+  const waiting = (): number => responses[0]?.writableLength ?? 0;
   const sockets: Socket[] = [];
   beforeEach(async () => {
     valid = () => Promise.resolve();
-    clockMs = 0;
+    [clockMs, caller, responses, started, hold] = [0, principal, [], 0, Promise.resolve()];
     connections = new Connections({
       bounds: { liveConnections: 9, liveConnectionsPerTenant: 9, liveConnectionsPerKey: 9, liveBufferKb: 16 },
       now: () => clockMs,
@@ -65,9 +72,13 @@ describe('The streams of a process', () => {
     });
     await view.open();
     server = createServer((_request, response) => {
-      const expires = new Date(1_000_000);
-      response.writeHead(200);
-      connections.start(connections.reserve(1, { ...principal, expires }), response, { view, lastId: undefined });
+      const slot = connections.reserve(1, { ...caller, expires: new Date(1_000_000) });
+      responses.push(response);
+      void hold.then(() => {
+        if (!response.destroyed) response.writeHead(200);
+        connections.start(slot, response, { view, lastId: undefined });
+        started += 1;
+      });
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -79,17 +90,70 @@ describe('The streams of a process', () => {
     server.close();
   });
 
-  it('cut off a client that does not read', async () => {
+  /** Connects, and sends requests. Nothing is read before `resume`. */
+  function send(requests: string): Socket {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     sockets.push(socket);
     socket.pause();
-    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write(requests);
+    return socket;
+  }
+  const oneRequest = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  it('leave messages out while a client does not read, and send it the state once it has, instead of disconnecting it again and again', async () => {
+    const socket = send(oneRequest);
     await until('it is connected', () => connections.count === 1);
-    const large = Buffer.alloc(2 ** 20, 'x');
-    for (let i = 0; i < 100 && connections.counts.slow === 0; i += 1) for (const watcher of [...view.watchers]) watcher.send(large);
+    const large = Buffer.from(`:${'x'.repeat(2 ** 20)}\n\n`);
+    for (let i = 0; i < 100; i += 1) for (const watcher of view.watchers) watcher.send(large, `id-${i}`);
     expect(connections.counts.slow).to.equal(1);
+    expect(waiting()).to.be.below(2 * large.length);
+    let received = '';
+    socket.setEncoding('utf8').on('data', (text: string) => (received += text.replaceAll('x', '')));
+    socket.resume();
+    await until('the state arrives', () => received.split('event: snapshot').length === 3);
+    expect(connections.count).to.equal(1);
+  });
+
+  it('forget a client that pipelines a second stream behind the first, once it disconnects', async () => {
+    const socket = send(oneRequest + oneRequest);
+    await until('both are served', () => responses.length === 2);
+    expect([connections.count, view.watchers.size]).to.deep.equal([1, 1]);
+    socket.destroy();
     await until('it is gone', () => connections.count === 0);
     expect(view.watchers.size).to.equal(0);
+    for (let i = 0; i < 9; i += 1) connections.reserve(1, principal);
+  });
+
+  it('forget a client that disconnects before the headers are sent', async () => {
+    hold = new Promise((resolve) => void (release = resolve));
+    const socket = send(oneRequest);
+    await until('it is served', () => responses.length === 1);
+    socket.destroy();
+    await until('the server knows', () => responses[0]?.destroyed === true);
+    release();
+    await until('the stream has begun', () => started === 1);
+    expect([connections.count, view.watchers.size]).to.deep.equal([0, 0]);
+    for (let i = 0; i < 9; i += 1) connections.reserve(1, principal);
+  });
+
+  it('end when the user that their token is bound to is deleted, also before they have begun', async () => {
+    const ofUser = {
+      ...principal,
+      live: { holder: 'h', leaderboards: [], userId: 'ana', asOf: { atMs: 0, deleted: '0-0' }, expires: new Date(1e6) },
+    };
+    caller = ofUser;
+    const client = await LiveClient.open(address, '/');
+    await client.message('the snapshot', () => true);
+    connections.endOf(2, new Set(['ana']));
+    connections.endOf(1, new Set(['ben']));
+    expect(connections.count).to.equal(1);
+    hold = new Promise((resolve) => void (release = resolve));
+    const opening = LiveClient.open(address, '/');
+    await until('it is served', () => responses.length === 2);
+    connections.endOf(1, new Set(['ana']));
+    release();
+    for (const one of [client, await opening]) await one.over();
+    expect(connections.count).to.equal(0);
   });
 
   it('send a comment to a client that gets no messages', async () => {
