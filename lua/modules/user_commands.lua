@@ -27,6 +27,10 @@ local function check_mode(mode, exists)
   return true
 end
 
+local function is_dry_run(args, position)
+  return args[position.dryRun] == '1'
+end
+
 -- Creates or changes a user.
 -- Arguments: user, mode, entryId, patchPairs, the patch. Replies: ok and the packed profile; userExists, userUnknown, emailRequired,
 -- signUpDateTooLate.
@@ -47,15 +51,20 @@ command.of_user('identify', UPSERT, function(tx, args, position)
   return { outcome.ok, profile }
 end)
 
--- Completes an achievement whose trigger is a call, for a user who may be new.
--- Arguments: user, achievement, entryId, patchPairs, the patch. Replies: ok and the packed ledger entry; emailRequired,
--- signUpDateTooLate, alreadyCompleted, notCompletable (locked, or its filters do not match), totalOutOfRange, outOfPoints.
+-- Completes an achievement whose trigger is a call.
+-- Arguments: user, mode, achievement, entryId, dryRun, patchPairs, the patch. Replies: ok and the packed ledger entry, which a dry run does
+-- not have; userUnknown, emailRequired, signUpDateTooLate, alreadyCompleted, notCompletable (locked, or its filters do not match),
+-- totalOutOfRange, outOfPoints.
 command.of_user('completeAchievement', UPSERT, function(tx, args, position)
-  local streak_before, refusal = users.apply_patch(tx)
+  local _, refusal = check_mode(args[position.mode], tx.exists)
   if refusal then
     return refusal
   end
-  local _
+  local streak_before
+  streak_before, refusal = users.apply_patch(tx)
+  if refusal then
+    return refusal
+  end
   _, refusal = achievements.by_call(tx, tx.plan.achievements[args[position.achievement]])
   if refusal then
     return refusal
@@ -63,6 +72,9 @@ command.of_user('completeAchievement', UPSERT, function(tx, args, position)
   _, refusal = points.earn(tx, tx.plan.systems, nil)
   if refusal then
     return refusal
+  end
+  if is_dry_run(args, position) then
+    return OK
   end
   return { outcome.ok, settle.commit(tx, { kind = 'completion', id = args[position.entryId] }, streak_before) }
 end)
@@ -158,23 +170,26 @@ local function change_streak(name, change)
     if refusal then
       return refusal
     end
+    if is_dry_run(args, position) then
+      return OK
+    end
     settle.commit(tx, { kind = 'streak', id = args[position.entryId] }, streak_before)
     return OK
   end)
 end
 
 -- Grants one more freeze, beyond the maximum that users can earn.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, tooManyFreezes.
+-- Arguments: user, entryId, dryRun. Replies: ok; userUnknown, streaksDisabled, tooManyFreezes.
 change_streak('grantFreeze', streaks.grant_freeze)
 
 -- Takes one freeze.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noFreeze.
+-- Arguments: user, entryId, dryRun. Replies: ok; userUnknown, streaksDisabled, noFreeze.
 change_streak('takeFreeze', streaks.take_freeze)
 
 -- Restores the shown streak to the length at which it was last lost.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, nothingToRestore, longerStreak.
+-- Arguments: user, entryId, dryRun. Replies: ok; userUnknown, streaksDisabled, nothingToRestore, longerStreak.
 change_streak('restoreStreak', streaks.restore)
 
 -- Ends the shown streak.
--- Arguments: user, entryId. Replies: ok; userUnknown, streaksDisabled, noStreak.
+-- Arguments: user, entryId, dryRun. Replies: ok; userUnknown, streaksDisabled, noStreak.
 change_streak('resetStreak', streaks.reset)

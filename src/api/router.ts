@@ -8,6 +8,7 @@ import { LaurelError } from '../shared/errors.js';
 import { limits } from '../shared/limits.js';
 import { version } from '../shared/version.js';
 import { achievementRoutes } from './achievements.js';
+import { achievementAdminRoutes } from './admin/achievements.js';
 import { analyticsRoutes } from './admin/analytics.js';
 import { clockRoutes, readyRoutes } from './admin/clock.js';
 import { configurationRoutes } from './admin/configuration.js';
@@ -58,6 +59,7 @@ export const applicationRoutes: readonly Route[] = [
 const ofTenants: readonly Route[] = [
   ...readyRoutes,
   ...streakAdminRoutes,
+  ...achievementAdminRoutes,
   ...pointsAdminRoutes,
   // `/webhooks/totals` before `/webhooks/{id}`.
   ...deliveryRoutes,

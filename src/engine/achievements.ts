@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Achievement } from '../config/schema/model.js';
 import { achievementResponse, completedResponse, filterList, stats, type Counts } from '../responses/achievements.js';
 import type { AchievementWithStatsResponse } from '../responses/achievements.js';
 import { LaurelError } from '../shared/errors.js';
 import { unpackFacts, type UserEntry } from '../ledger/entry.js';
-import { requireAchievement } from '../plan/active-config.js';
+import { requireAchievement, type ActiveConfig } from '../plan/active-config.js';
 import { outcomes } from '../redis/contract.js';
 import { checkAttributeKeys } from './user-properties.js';
 import { userPatch } from './user-properties.js';
@@ -12,7 +13,7 @@ import { pointsBlock } from '../responses/events.js';
 import type { Engine } from './engine.js';
 import { text } from './function-calls.js';
 import type { CompletionResponse } from '../responses/events.js';
-import { refusal } from './refusals.js';
+import { refusal, type Result, toResult } from './refusals.js';
 
 /** The counts from a reply of the function library: a flat list of achievement no and count, and the number of users. */
 export function readCounts(completions: unknown, users: unknown): Counts {
@@ -44,6 +45,15 @@ export async function listAchievements(
     .map((achievement) => ({ ...achievementResponse(config, achievement), ...stats(counts, achievement.no) }));
 }
 
+/** Throws a 422 for an achievement that calls can't complete. */
+export function requireApiTrigger({ key, trigger }: Achievement): void {
+  if (trigger === 'api') return;
+  throw new LaurelError(
+    'unprocessable',
+    `The achievement ${JSON.stringify(key)} cannot be completed through the API: its trigger is ${trigger}.`,
+  );
+}
+
 /**
  * Completes an achievement of kind `api` for a user, who is upserted. Throws a 404 for an unknown key, a 422 for an achievement of another
  * kind, one that is locked or whose filters do not match, or one that the user has already.
@@ -57,15 +67,13 @@ export async function completeAchievement(
   const entryId = randomUUID();
   const { outcome, values, config } = await engine.call(tenant, 'completeAchievement', (active) => {
     const achievement = requireAchievement(active, key);
-    if (achievement.trigger !== 'api') {
-      throw new LaurelError(
-        'unprocessable',
-        `The achievement ${JSON.stringify(key)} cannot be completed through the API: its trigger is ${achievement.trigger}.`,
-      );
-    }
+    requireApiTrigger(achievement);
     checkAttributeKeys([user.attributes, active.userAttributes]);
     const pairs = userPatch(active, user);
-    return { args: { user: user.id, achievement: achievement.no, entryId, patchPairs: pairs.length / 2 }, pairs };
+    return {
+      args: { user: user.id, mode: 'upsert', achievement: achievement.no, entryId, dryRun: 0, patchPairs: pairs.length / 2 },
+      pairs,
+    };
   });
   if (outcome !== outcomes.ok) throw refusal(outcome, user.id);
   const entry = unpackFacts(values[0]) as UserEntry;
@@ -74,4 +82,21 @@ export async function completeAchievement(
     achievement: completedResponse(config, requireAchievement(config, key), entry.at),
     points: pointsBlock(config, entry),
   };
+}
+
+/**
+ * Completes the achievement that `pick` takes from the configuration for a user who exists. The value is the user's id. With `isDryRun`, only says
+ * whether the user can complete it.
+ */
+export async function completeForUser(
+  engine: Engine,
+  tenant: number,
+  pick: (config: ActiveConfig) => Achievement,
+  { user, isDryRun }: { readonly user: string; readonly isDryRun: boolean },
+): Promise<Result<string>> {
+  const entryId = randomUUID();
+  const { outcome } = await engine.call(tenant, 'completeAchievement', (active) => ({
+    args: { user, mode: 'update', achievement: pick(active).no, entryId, dryRun: isDryRun ? 1 : 0, patchPairs: 0 },
+  }));
+  return toResult(outcome, user);
 }

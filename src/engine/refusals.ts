@@ -32,7 +32,7 @@ export function refusal(outcome: number, user?: string): Refusal {
     case outcomes.outOfPoints:
       return new Refusal('The user does not have enough points for this event.');
     case outcomes.alreadyCompleted:
-      return new Refusal('The user has already completed this achievement.');
+      return new Refusal('The user has already completed this achievement.', { severity: 'warning' });
     case outcomes.notCompletable:
       return new Refusal('The user cannot complete this achievement: it is locked, or its attribute filters do not match.');
     case outcomes.userExists:

@@ -101,16 +101,17 @@ export async function streakRankings(
 
 /**
  * Changes a user's streak: gives the user a freeze or takes one, restores the streak that the user lost last, or ends the current one. The value is
- * the user's id.
+ * the user's id. With `isDryRun`, only says whether it would.
  */
 export async function changeStreak(
   engine: Engine,
   tenant: number,
   change: 'grantFreeze' | 'takeFreeze' | 'restoreStreak' | 'resetStreak',
   user: string,
+  isDryRun = false,
 ): Promise<Result<string>> {
   const entryId = randomUUID();
-  const { outcome } = await engine.call(tenant, change, () => ({ args: { user, entryId } }));
+  const { outcome } = await engine.call(tenant, change, () => ({ args: { user, entryId, dryRun: isDryRun ? 1 : 0 } }));
   return toResult(outcome, user);
 }
 

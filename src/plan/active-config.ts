@@ -132,5 +132,13 @@ export function requireSystemById({ systemById }: ActiveConfig, id: string): Poi
 /** The achievement that a path names; an inactive one is as good as absent. Throws a 404. */
 export const requireAchievement = (config: ActiveConfig, key: string): Achievement => requireByKey(config.achievements, key, 'achievement');
 
+/** The achievement with an id, unless it is archived or inactive. Throws a 404. */
+export function requireAchievementById({ achievementById }: ActiveConfig, id: string): Achievement {
+  const found = achievementById.get(id);
+  if (!found || found.archived || found.status === 'inactive')
+    throw new LaurelError('not_found', `There is no active achievement with the id ${id}.`);
+  return found;
+}
+
 /** The leaderboard that a path names. Throws a 404. */
 export const requireLeaderboard = (config: ActiveConfig, key: string): Leaderboard => requireByKey(config.leaderboards, key, 'leaderboard');

@@ -256,8 +256,11 @@ export const functions = {
   deleteUser: [...context, 'user', 'entryId', 'metrics', 'systems'],
   /** Creates or changes a user. `mode` is create, update or upsert. Then `patchPairs` pairs of field and value. */
   identify: [...context, 'user', 'mode', 'entryId', 'patchPairs'],
-  /** Completes an achievement by its key's `no`. Then `patchPairs` pairs of field and value. */
-  completeAchievement: [...context, 'user', 'achievement', 'entryId', 'patchPairs'],
+  /**
+   * Completes an achievement (its `no`). `mode` is update or upsert. With `dryRun` 1, only checks whether the user can complete it, here and
+   * below. Then `patchPairs` pairs of field and value.
+   */
+  completeAchievement: [...context, 'user', 'mode', 'achievement', 'entryId', 'dryRun', 'patchPairs'],
   /**
    * Adds points in a system (its `no`), or takes them. `idempotencyKey` and `idBytes` as those of `track`; `keyId` is that of the admin key
    * with which it was asked for.
@@ -266,13 +269,13 @@ export const functions = {
   /** Sets what a user prefers: `patchPairs` pairs of field and JSON. */
   setPreferences: [...context, 'user', 'entryId', 'patchPairs'],
   removeDeviceToken: [...context, 'user', 'entryId', 'token'],
-  grantFreeze: [...context, 'user', 'entryId'],
-  takeFreeze: [...context, 'user', 'entryId'],
+  grantFreeze: [...context, 'user', 'entryId', 'dryRun'],
+  takeFreeze: [...context, 'user', 'entryId', 'dryRun'],
   /** `first` and `last` are days; the entry's id becomes the pause's. */
   addPause: [...context, 'user', 'entryId', 'first', 'last'],
   removePause: [...context, 'user', 'entryId', 'pause'],
-  restoreStreak: [...context, 'user', 'entryId'],
-  resetStreak: [...context, 'user', 'entryId'],
+  restoreStreak: [...context, 'user', 'entryId', 'dryRun'],
+  resetStreak: [...context, 'user', 'entryId', 'dryRun'],
   /**
    * Settles a user, and enters them into achievements and boards (their `no`, listed last) that have become active; -1 looks at the streak again.
    * A user whose number on a board is at most `since` gets `seq`, or the next one where it is empty. With `ranks` 1, notes the ranks that the user

@@ -218,6 +218,9 @@ export const limits = {
   deliveryRetentionMs: 7 * 86_400_000,
   deliverySweepMs: 60_000,
   deliverySweepRows: 1_000,
+  /** Failed deliveries that one request to send them again looks at, and up to how many it counts those that are left. */
+  resendRows: 1_000,
+  resendCounted: 10_000,
   /** How long the previous secret stays valid after a rotation: default and maximum. */
   webhookOverlapHours: 24,
   maxWebhookOverlapHours: 168,

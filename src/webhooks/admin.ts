@@ -4,9 +4,10 @@ import type { Webhook } from '../config/schema/model.js';
 import { numberArray } from '../postgres/arrays.js';
 import { withPostgresErrors } from '../postgres/failure.js';
 import { limits } from '../shared/limits.js';
-import type { WebhookKind } from '../config/schema/webhook-kinds.js';
+import { type WebhookKind, webhookKinds } from '../config/schema/webhook-kinds.js';
 import { exampleOf } from './examples.js';
 import { type AttemptRecord, ensureQueues } from '../deliveries/queue.js';
+import { type FailedDeliveries, resendFailed, type ResentStep } from '../deliveries/resend.js';
 import { type Outcome, type Secrets, type Transport, newSecret, signatureHeaders } from './transport.js';
 
 export interface EndpointState {
@@ -45,6 +46,11 @@ export interface DeliveryQuery {
   readonly kind?: WebhookKind | undefined;
   readonly limit: number;
   readonly skip: number;
+}
+
+/** Failed deliveries to send again; of all kinds without `kinds`. */
+interface FailedQuery extends Pick<FailedDeliveries, 'span' | 'after'> {
+  readonly kinds?: readonly WebhookKind[] | undefined;
 }
 
 const deliveries = `
@@ -162,6 +168,11 @@ export class WebhookAdmin {
     );
     const { rows } = await this.query<Delivery>(`${deliveries} where d.tenant = $1 and d.endpoint = $2 and d.id = $3`, [tenant, no, id]);
     return rows[0];
+  }
+
+  /** Sends failed deliveries of an endpoint again: see resendFailed. */
+  resendFailed(tenant: number, no: number, { kinds = webhookKinds, span, after }: FailedQuery): Promise<ResentStep> {
+    return withPostgresErrors(resendFailed(this.pool, { tenant, queues: [no], kinds, span, after }, null));
   }
 
   /** Creates secrets for those endpoints that have none. */

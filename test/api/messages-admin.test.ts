@@ -347,6 +347,26 @@ describe('The Admin API of messages to users', () => {
       expect(bodyOf<[Shown]>(await world.get(path), 200)[0].tries.length).to.equal(2);
     });
 
+    it('sends failed messages again, of a type and a channel, however long ago they became due', async () => {
+      server.refuse('to', { code: 552, text: '5.2.2 Mailbox full' });
+      await identify(world, 'ana', { deviceTokens: [] });
+      await world.drain();
+      const timeline = new Timeline(world);
+      expect(await timeline.at('2040-01-09T09:00:00Z')).to.deep.equal(['reactivation email ana failed: 552 5.2.2 Mailbox full']);
+      await world.configure(configText({ settings: { reactivationDays: [] } }));
+      await world.setClock('2040-02-09T12:00:00Z');
+      server.accept();
+      const send = async (body: object): Promise<unknown> => bodyOf(await world.request('POST', `${path}/resend`, { body }), 200);
+      const none = { resent: 0, remaining: 0, next: null };
+      expect(await send({ type: 'recap' })).to.deep.equal(none);
+      expect(await send({ channel: 'push' })).to.deep.equal(none);
+      expect(await send({ until: '2020-01-01T00:00:00Z' })).to.deep.equal(none);
+      expect(await send({ type: 'reactivation', channel: 'email' })).to.deep.equal({ ...none, resent: 1 });
+      await untilEnded(world);
+      expect((await sentMessages(world)).map(briefly)).to.deep.equal(['reactivation email ana']);
+      expect(await send({})).to.deep.equal(none);
+    });
+
     it('skips a message that is sent again to a user who has unsubscribed since', async () => {
       await identify(world, 'ana', { deviceTokens: [] });
       await world.drain();

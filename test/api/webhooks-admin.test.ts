@@ -5,6 +5,7 @@ import { webhookKinds } from '../../src/config/schema/webhook-kinds.js';
 import { publishEvents, type WebhookEvent } from '../../src/deliveries/outbox.js';
 import { ActiveConfig } from '../../src/plan/active-config.js';
 import { inTransaction } from '../../src/postgres/pool.js';
+import { limits } from '../../src/shared/limits.js';
 import { bodyOf } from '../support/answers.js';
 import { Contract } from '../support/contract.js';
 import { isSigned, isSignedAsHosted, type Receiver, startReceiver } from '../support/receiver.js';
@@ -201,6 +202,109 @@ describe('The Admin API of webhooks', () => {
     expect((await resend('5bb7b1f4-2f5b-4e5c-9d55-3a8cf4a0f00f')).status).to.equal(404);
     await remove(id);
     expect((await resend(failing?.id)).status).to.equal(404);
+  });
+
+  describe('sends failed deliveries again', () => {
+    interface Step {
+      readonly resent: number;
+      readonly remaining: number;
+      readonly next: string | null;
+    }
+    let id: string;
+    let other: string;
+    beforeEach(async () => {
+      receiver.answers['/again'] = 500;
+      id = (await create('/again')).id;
+      other = (await create('/other', { events: ['streak.started'] })).id;
+    });
+    afterEach(() => remove(id, other));
+
+    /** Lets every delivery fail for good. */
+    async function fail(count: number): Promise<void> {
+      await until('the attempts', async () => (await list(id, '?limit=100')).every(({ tries }) => tries.length === 1));
+      const ids = (await list(id, '?status=pending')).map((delivery) => delivery.id);
+      expect(ids.length).to.equal(count);
+      const failed = `update deliveries set status = 'failed', attempts = 4, finished = now() where id = any($1::uuid[])`;
+      await world.pool.query(failed, [ids]);
+      receiver.received.length = 0;
+      receiver.answers['/again'] = 200;
+    }
+    const resend = async (body?: object): Promise<Step> =>
+      bodyOf(await world.request('POST', `${path}/${id}/deliveries/resend`, body ? { body } : {}), 200);
+    const delivered = (): unknown[] => receiver.at('/again').map(({ body }) => (body as { n: number }).n);
+
+    it('of one endpoint, with all of their attempts, and no others', async () => {
+      await add(...[1, 2, 3].map((n) => message(`user-${n}`, { n })));
+      await fail(3);
+      const [newest] = await list(id);
+      await world.pool.query(`update deliveries set status = 'delivered' where id = $1`, [newest?.id]);
+      expect(await resend()).to.deep.equal({ resent: 2, remaining: 0, next: null });
+      await until('the deliveries', async () => (await list(id, '?status=delivered')).length === 3);
+      expect(delivered()).to.have.members([1, 2]);
+      expect((await list(id)).map(({ attempts }) => attempts).toSorted()).to.deep.equal([1, 1, 4]);
+      expect(await resend()).to.deep.equal({ resent: 0, remaining: 0, next: null });
+    });
+
+    it('of a kind and a span of time', async () => {
+      await add(...[1, 2, 3, 4].map((n) => message(`user-${n}`, { n }, n === 3 ? 'streak.lost' : 'points.level_changed')));
+      await fail(4);
+      for (const [i, delivery] of (await list(id)).toReversed().entries()) {
+        const created = `2039-12-31T0${i}:00:00Z`;
+        await world.pool.query('update deliveries set created = $2 where id = $1', [delivery.id, created]);
+      }
+      const span = { from: '2039-12-31T01:00:00Z', until: '2039-12-31T04:00:00+01:00' };
+      expect(await resend({ ...span, kind: 'streak.lost' })).to.deep.equal({ resent: 1, remaining: 0, next: null });
+      await until('the delivery', () => delivered().length === 1);
+      expect(await resend(span)).to.deep.include({ resent: 1 });
+      await until('both', () => delivered().length === 2);
+      expect(delivered()).to.deep.equal([3, 2]);
+    });
+
+    it('step by step, each of a bounded number, and none twice', async () => {
+      await add(message('ana', { n: 1 }));
+      await fail(1);
+      receiver.answers['/again'] = 500;
+      // Of one subject, so that the worker tries one of them.
+      const copies = `
+        with made as (
+          insert into outbox (tenant, kind, subject, user_id, at, payload)
+          select tenant, kind, subject, user_id, at, payload from outbox, generate_series(1, $1) where id = (select max(id) from outbox) returning *)
+        insert into deliveries (tenant, outbox, endpoint, kind, subject, user_id, status)
+        select tenant, made.id, (select endpoint from deliveries order by outbox desc limit 1), kind, subject, user_id, 'failed' from made`;
+      await world.pool.query(copies, [limits.resendRows + 10]);
+      const first = await resend();
+      expect([first.resent, first.remaining]).to.deep.equal([limits.resendRows, 11]);
+      await until('an attempt', () => receiver.at('/again').length === 1);
+      await world.pool.query(`update deliveries set status = 'failed', claim = null where status = 'pending'`);
+      expect(await resend({ cursor: first.next })).to.deep.equal({ resent: 11, remaining: 0, next: null });
+    });
+
+    it('not of an inactive one, of another tenant or with a cursor of its own making', async () => {
+      const send = (body: object, headers = {}) => world.request('POST', `${path}/${id}/deliveries/resend`, { body, headers });
+      for (const body of [{ cursor: 'x' }, { from: 'yesterday' }, { kind: 'nonsense' }]) expect((await send(body)).status).to.equal(422);
+      const made = [{ customerId: 'again', name: 'Again' }];
+      const tenant = bodyOf<Batch>(await world.request('POST', '/admin/v1/tenants', { body: made }), 201).created[0]?.id ?? '';
+      expect((await send({}, { 'tenant-id': tenant })).status).to.equal(404);
+      bodyOf(await world.request('PATCH', path, { body: [{ id, status: 'inactive' }] }), 200);
+      const reply = await send({});
+      expect([reply.status, (reply.body as { error: string }).error]).to.deep.equal([
+        422,
+        'The webhook is inactive: set its status to active first.',
+      ]);
+    });
+
+    it('with an entry in the audit log, unless there are none', async () => {
+      await add(message('ana', { n: 1 }));
+      await fail(1);
+      await resend();
+      await resend();
+      const log = await world.get('/admin/v1/audit-log?limit=100');
+      const { entries } = bodyOf<{ entries: readonly { operation: string; summary: string }[] }>(log, 200);
+      const own = entries.filter(({ operation }) => operation === 'admin_webhooks_deliveries_resend_failed');
+      expect(own.map(({ summary }) => summary).filter((summary) => summary.includes(id))).to.deep.equal([
+        `1 failed delivery of ${id} sent again`,
+      ]);
+    });
   });
 
   it('counts the pending and the failed deliveries of each endpoint, of one tenant', async () => {

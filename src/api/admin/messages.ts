@@ -10,8 +10,9 @@ import { type TextField, textFields } from '../../messages/render/defaults.js';
 import { countRecipients } from '../../messages/admin/dry-run.js';
 import { LaurelError } from '../../shared/errors.js';
 import { instantShape } from '../../shared/shapes.js';
+import { countOf } from '../audit.js';
 import { type Route, defineRoute } from '../route.js';
-import { attemptSchema, pageQuery, uuid } from './requests.js';
+import { attemptSchema, pageQuery, resendBody, resendDescription, resendResponse, uuid } from './requests.js';
 
 const type = oneOf(notificationTypes);
 const channel = oneOf(channels);
@@ -187,6 +188,21 @@ export const messageRoutes: readonly Route[] = [
       const hash = (await services.suppressions.hash(email)).toString('hex').slice(0, limits.auditHashChars);
       const summary = `Test email ${outcome.sent ? 'sent' : 'not sent'} to an address with the hash ${hash}`;
       return { status: 200, body: outcome, summary };
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/messages/resend',
+    operation: 'admin_messages_resend_failed',
+    description: `${resendDescription} A message is skipped if the user must not receive it any more.`,
+    summary: 'Send failed messages again',
+    responses: { 200: resendResponse },
+    audit: ({ response }) => countOf((response as z.infer<typeof resendResponse>).resent, 'failed message', 'sent again'),
+    body: resendBody.extend({ type: type.optional(), channel: channel.optional() }),
+    bodyOptional: true,
+    handle: async ({ services, tenant, body: { from: fromMs, until: untilMs, cursor: after, ...filters } }) => {
+      const query = { ...filters, span: { fromMs, untilMs }, after };
+      return { status: 200, body: await services.messages.resendFailed(tenant, query, await services.clock.now(tenant)) };
     },
   }),
   defineRoute({

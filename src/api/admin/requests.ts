@@ -3,7 +3,7 @@ import { keySchema } from '../../config/schema/fields.js';
 import type { Result } from '../../engine/refusals.js';
 import { limits } from '../../shared/limits.js';
 import { boundedArray, instantShape } from '../../shared/shapes.js';
-import { idsText, integerText } from '../query.js';
+import { idsText, instantText, integerText } from '../query.js';
 
 /**
  * The contract's `AdminIssue`: why one item of a batch failed, by its index in the batch. `level` and `reason` are not in the contract, but the
@@ -39,6 +39,33 @@ export const attemptSchema = z
   })
   .meta({ id: 'DeliveryTry' });
 
+/** A request to send failed deliveries again, besides what it filters by. */
+export const resendBody = z.object({
+  from: instantText('Only deliveries that were queued at this instant or later.'),
+  until: instantText('Only deliveries that were queued before this instant.'),
+  cursor: z
+    .string()
+    .regex(/^\d{1,18}$/, 'must be `next` of the response before')
+    .optional()
+    .meta({ description: '`next` of the response before; the first request has none.' }),
+});
+
+export const resendResponse = z
+  .object({
+    resent: z.number().int().meta({ description: 'How many deliveries this request sends again.' }),
+    remaining: z
+      .number()
+      .int()
+      .meta({ description: `How many failed deliveries the next requests look at, counted up to ${limits.resendCounted}.` }),
+    next: z.string().nullable().meta({ description: 'The `cursor` of the next request; null when there is nothing left.' }),
+  })
+  .meta({ id: 'ResentDeliveries' });
+
+/** What both operations say about their steps. */
+export const resendDescription =
+  `A request looks at ${limits.resendRows} failed deliveries, the oldest first, and sends those again that match, with all of their attempts. Repeat it ` +
+  'with `cursor` until `next` is null.';
+
 /** The items of a batch: at least one, at most `max`. */
 export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatchItems) => boundedArray(item, max, 1);
 
@@ -46,6 +73,9 @@ export const batch = <T extends z.ZodType>(item: T, max: number = limits.maxBatc
 export const batchResponses = <T extends z.ZodType>(response: T): { 200: T; 201: T } => ({ 200: response, 201: response });
 
 export const batchStatus = (done: number): 200 | 201 => (done > 0 ? 201 : 200);
+
+/** Of a batch that can be checked first. */
+export const dryRun = z.boolean().default(false).meta({ description: 'Whether to check the batch without changing anything.' });
 
 /** The issue of an item by its index in the batch. */
 export const issueOf = (

@@ -6,7 +6,7 @@ import { countOf } from '../audit.js';
 import { defineRoute, type Route } from '../route.js';
 import { dateShape, dateText } from '../../shared/shapes.js';
 import { idSchema } from '../../engine/user-properties.js';
-import { batch, batchResponses, batchStatus, deletedSchema, eachItem, idList, issueSchema } from './requests.js';
+import { batch, batchResponses, batchStatus, deletedSchema, dryRun, eachItem, idList, issueSchema } from './requests.js';
 
 const issues = z.array(issueSchema);
 const issuesIn = (response: unknown): number => (response as { readonly issues: readonly unknown[] }).issues.length;
@@ -22,18 +22,19 @@ export const streakAdminRoutes: readonly Route[] = [
     method: 'post',
     path: '/streaks/freezes',
     operation: 'admin_streaks_freezes_create',
-    description: 'May exceed the configured maximum, up to 100 per user.',
+    description: 'May exceed the configured maximum, up to 100 per user. A dry run is a 200: all items without an issue would succeed.',
     responses: batchResponses(z.object({ issues })),
     summary: 'Give users a streak freeze each',
-    audit: ({ body: { freezes }, response }) => countOf(freezes.length - issuesIn(response), 'streak freeze', 'given'),
-    body: z.object({ freezes: batch(z.object({ userId: idSchema })) }),
-    handle: async ({ services, tenant, body: { freezes } }) => {
+    audit: ({ body: { freezes, dryRun: isDryRun }, response }) =>
+      isDryRun ? undefined : countOf(freezes.length - issuesIn(response), 'streak freeze', 'given'),
+    body: z.object({ freezes: batch(z.object({ userId: idSchema })), dryRun }),
+    handle: async ({ services, tenant, body: { freezes, dryRun: isDryRun } }) => {
       const { done, issues } = await eachItem(
         freezes,
-        ({ userId }) => changeStreak(services.engine, tenant, 'grantFreeze', userId),
+        ({ userId }) => changeStreak(services.engine, tenant, 'grantFreeze', userId, isDryRun),
         ({ userId }) => ({ userId }),
       );
-      return { status: batchStatus(done.length), body: { issues } };
+      return { status: isDryRun ? 200 : batchStatus(done.length), body: { issues } };
     },
   }),
   defineRoute({

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { oneOf, whole } from '../../config/schema/fields.js';
 import type { Webhook } from '../../config/schema/model.js';
 import { webhookKinds } from '../../config/schema/webhook-kinds.js';
+import { counted } from '../../shared/counted.js';
 import { LaurelError } from '../../shared/errors.js';
 import { limits } from '../../shared/limits.js';
 import { instantShape } from '../../shared/shapes.js';
 import { type Delivery, webhookStatuses } from '../../webhooks/admin.js';
 import { type Route, type Services, defineRoute } from '../route.js';
-import { attemptSchema, pageQuery, uuid } from './requests.js';
+import { attemptSchema, pageQuery, resendBody, resendDescription, resendResponse, uuid } from './requests.js';
 
 const kind = oneOf(webhookKinds);
 
@@ -47,6 +48,16 @@ async function webhookOf({ configuration }: Services, tenant: number, id: string
   const found = webhooks.find((webhook) => webhook.id === id && !webhook.archived);
   if (!found) throw new LaurelError('not_found', `There is no webhook with the id ${id}.`);
   return found;
+}
+
+/** The endpoint with an id, which must be active. Throws a 404 or a 422. */
+async function activeWebhook(services: Services, tenant: number, id: string): Promise<Webhook> {
+  const webhook = await webhookOf(services, tenant, id);
+  const state = (await services.webhooks.states(tenant, [webhook.no])).get(webhook.no);
+  if (webhook.status !== 'active' || state?.switchedOff) {
+    throw new LaurelError('unprocessable', 'The webhook is inactive: set its status to active first.');
+  }
+  return webhook;
 }
 
 /** Operations on an endpoint besides its configuration: its secret, tests and deliveries (docs/webhooks.md). */
@@ -113,6 +124,26 @@ export const deliveryRoutes: readonly Route[] = [
   }),
   defineRoute({
     method: 'post',
+    path: '/webhooks/{id}/deliveries/resend',
+    operation: 'admin_webhooks_deliveries_resend_failed',
+    description: `${resendDescription} The webhook must be active.`,
+    summary: 'Send the failed deliveries of a webhook again',
+    responses: { 200: resendResponse },
+    audit: ({ params: { id }, response }) => {
+      const { resent } = response as z.infer<typeof resendResponse>;
+      return resent === 0 ? undefined : { summary: `${counted(resent, 'failed delivery', 'failed deliveries')} of ${id} sent again` };
+    },
+    params: z.object({ id: uuid }),
+    body: resendBody.extend({ kind: kind.optional() }),
+    bodyOptional: true,
+    handle: async ({ services, tenant, params: { id }, body: { kind: sent, from: fromMs, until: untilMs, cursor: after } }) => {
+      const { no } = await activeWebhook(services, tenant, id);
+      const kinds = sent === undefined ? undefined : [sent];
+      return { status: 200, body: await services.webhooks.resendFailed(tenant, no, { kinds, span: { fromMs, untilMs }, after }) };
+    },
+  }),
+  defineRoute({
+    method: 'post',
     path: '/webhooks/{id}/deliveries/{deliveryId}/resend',
     operation: 'admin_webhooks_deliveries_resend',
     description: 'With all of its attempts, whatever its status. The webhook must be active.',
@@ -120,11 +151,7 @@ export const deliveryRoutes: readonly Route[] = [
     responses: { 200: deliverySchema },
     params: z.object({ id: uuid, deliveryId: uuid }),
     handle: async ({ services, tenant, params: { id, deliveryId } }) => {
-      const { no, status } = await webhookOf(services, tenant, id);
-      const state = (await services.webhooks.states(tenant, [no])).get(no);
-      if (status !== 'active' || state?.switchedOff) {
-        throw new LaurelError('unprocessable', 'The webhook is inactive: set its status to active first.');
-      }
+      const { no } = await activeWebhook(services, tenant, id);
       const delivery = await services.webhooks.resend(tenant, no, deliveryId);
       if (!delivery) throw new LaurelError('not_found', `There is no delivery with the id ${deliveryId}.`);
       return { status: 200, body: showDelivery(delivery) };

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { channels, notificationTypes, type Channel, type NotificationType } from '../../config/schema/message-types.js';
 import { type AttemptRecord, deliveryStatuses, type DeliveryStatus } from '../../deliveries/queue.js';
+import { type FailedDeliveries, resendFailed, type ResentStep } from '../../deliveries/resend.js';
 import { numberArray, textArray } from '../../postgres/arrays.js';
 import { withPostgresErrors } from '../../postgres/failure.js';
 import { boundsOf, type LongReads } from '../../postgres/long-reads.js';
@@ -34,6 +35,9 @@ export interface MessageQuery {
   readonly limit: number;
   readonly skip: number;
 }
+
+/** Failed messages to send again. */
+interface FailedQuery extends Pick<MessageQuery, 'type' | 'channel'>, Pick<FailedDeliveries, 'span' | 'after'> {}
 
 /** How many messages of a type, channel and status there are. */
 export interface MessageTotal {
@@ -144,6 +148,13 @@ export class MessageAdmin {
       [tenant, id],
     );
     return rows[0] && shown(rows[0]);
+  }
+
+  /** Sends failed messages again: see resendFailed. `now` as for `resend`. */
+  resendFailed(tenant: number, { type, channel, span, after }: FailedQuery, now: number): Promise<ResentStep> {
+    const queues = (channel === undefined ? channels : [channel]).map(queueOf);
+    const kinds = (type === undefined ? notificationTypes : [type]).map(messageKind);
+    return withPostgresErrors(resendFailed(this.pool, { tenant, queues, kinds, span, after }, new Date(now).toISOString()));
   }
 
   private query<T extends pg.QueryResultRow>(text: string, values: unknown[]): Promise<pg.QueryResult<T>> {
