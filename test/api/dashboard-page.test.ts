@@ -300,6 +300,115 @@ describe('The page of the dashboard', () => {
     expect(await page.evaluate(`${mark}.decode().then(() => ${mark}.naturalWidth)`)).to.be.above(0);
   });
 
+  describe('works through many requests,', () => {
+    /** Gives the one endpoint failed deliveries, one for each user. */
+    async function addFailed(count: number): Promise<void> {
+      await world!.pool.query(
+        `with made as (
+           insert into outbox (tenant, kind, subject, user_id, at, payload)
+           select 1, 'points.changed', 'user:u' || n, 'u' || n, now(), '{"type":"points.changed"}' from generate_series(1, $1) as n returning *)
+         insert into deliveries (tenant, outbox, endpoint, kind, subject, user_id, status, created)
+         select tenant, id, (select max((hook ->> 'no')::integer) from config_versions, jsonb_array_elements(document -> 'webhooks') as hook
+                              where config_versions.tenant = 1), kind, subject, user_id, 'failed', '2040-01-02T00:00Z' from made`,
+        [count],
+      );
+    }
+    const dialog = () => page.getByRole('dialog');
+    /** Holds requests to a path back from the one with this index on, and remembers the bodies of all. */
+    async function hold(path: string, from: number): Promise<{ readonly bodies: unknown[]; readonly go: () => void }> {
+      const bodies: unknown[] = [];
+      let go = (): void => undefined;
+      const waits = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      await page.route(path, async (route) => {
+        bodies.push(route.request().postDataJSON());
+        if (bodies.length > from) await waits;
+        await route.continue();
+      });
+      return { bodies, go };
+    }
+    beforeEach(() => tab.signIn(adminKey));
+
+    it('sends failed deliveries of a span of time again, with progress', async () => {
+      const webhooks = [{ key: 'hook', name: 'Hook', url: 'http://127.0.0.1:1/', events: ['points.changed'], status: 'active' }];
+      await world!.configure(JSON.stringify({ webhooks }));
+      await addFailed(1_100);
+      const { bodies, go } = await hold('**/deliveries/resend', 1);
+      await tab.show('/webhooks/hook?kind=points.changed');
+      await page.getByLabel('Times in').selectOption('browser');
+      await page.getByRole('button', { name: 'Send failed again' }).click();
+      await dialog().getByLabel('Queued from').fill('2040-01-01T12:00');
+      await dialog().getByRole('button', { name: 'Send again' }).click();
+      await dialog().getByText('1,000 sent again. Up to 100 more.').waitFor();
+      const bar = dialog().getByRole('progressbar', { name: 'Progress' });
+      expect([await bar.getAttribute('value'), await bar.getAttribute('max')]).to.deep.equal(['1000', '1100']);
+      go();
+      await dialog().getByText('1,100 sent again.', { exact: true }).waitFor();
+      const [first, second] = bodies as readonly { from?: string; cursor?: string; kind?: string }[];
+      expect(first).to.deep.equal({ from: '2040-01-01T17:00:00.000Z', kind: 'points.changed' });
+      expect(second).to.deep.equal({ ...first, cursor: second?.cursor });
+      await dialog().getByText('Close', { exact: true }).click();
+      const { rows } = await world!.pool.query<{ left: number }>(
+        `select count(*)::integer as left from deliveries where status = 'failed' and tries = '[]'`,
+      );
+      expect(rows).to.deep.equal([{ left: 0 }]);
+      expect(tab.problems).to.deep.equal([]);
+    });
+
+    it('completes an achievement for the users of a file, after a dry run that names those it leaves out', async () => {
+      await world!.configure(JSON.stringify({ achievements: [{ key: 'met', name: 'Met', trigger: 'api', status: 'active' }] }));
+      const users = Array.from({ length: 150 }, (_, i) => `bulk-${i}`);
+      await Promise.all(users.map((id) => identify(world!, id)));
+      await tab.show('/achievements/met');
+      await page.getByRole('button', { name: 'Complete for users' }).click();
+      const text = ['id,name', ...users.map((id) => `${id},"A, b"`), '"ghost, ""the"" 1st",'].join('\n');
+      await dialog()
+        .getByLabel('File')
+        .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+      await dialog().getByText('151 users').waitFor();
+      await dialog().getByRole('button', { name: 'Check' }).click();
+      await dialog().getByText('Checked 151 of 151 users. 1 user left out.').waitFor();
+      const left = dialog().getByRole('table', { name: 'Users left out' });
+      expect(await left.getByRole('cell').allInnerTexts()).to.deep.equal(['ghost, "the" 1st', 'There is no user with this id.']);
+      const done = async (): Promise<number> => {
+        await world!.drain();
+        const { rows } = await world!.pool.query<{ count: number }>(
+          `select count(*)::integer as count from user_achievements where user_id like 'bulk-%'`,
+        );
+        return rows[0]!.count;
+      };
+      expect(await done()).to.equal(0);
+      await dialog().getByRole('button', { name: 'Complete for 150 users' }).click();
+      await dialog().getByText('Done for 150 of 150 users.').waitFor();
+      expect(await done()).to.equal(150);
+      expect(tab.problems).to.deep.equal([]);
+    });
+
+    it('gives freezes to a list of users, and stops when the operator says so', async () => {
+      await world!.configure(JSON.stringify({ streaks: { enabled: true, metrics: [{ metricKey: 'a', threshold: 1 }] } }));
+      for (const id of ['fay', 'guy']) await identify(world!, id);
+      await tab.show('/users');
+      await page.getByRole('button', { name: 'Give freezes' }).click();
+      const list = ['fay', 'guy', 'fay', ...Array.from({ length: 150 }, (_, i) => `unknown-${i}`)];
+      await dialog().getByLabel('Users').fill(list.join('\n'));
+      const { bodies, go } = await hold('**/streaks/freezes', 0);
+      await dialog().getByRole('button', { name: 'Check' }).click();
+      await dialog().getByRole('button', { name: 'Stop' }).click();
+      go();
+      await dialog().getByText('Checked 100 of 152 users. Stopped. 98 users left out.').waitFor();
+      await dialog().getByText('And 48 more.').waitFor();
+      expect(bodies.length).to.equal(1);
+      await dialog().getByLabel('Users').fill('fay\nguy');
+      await dialog().getByRole('button', { name: 'Check' }).click();
+      await dialog().getByRole('button', { name: 'Give freezes to 2 users' }).click();
+      await dialog().getByText('Done for 2 of 2 users.').waitFor();
+      const freezes = [{ userId: 'fay' }, { userId: 'guy' }];
+      expect(bodies.slice(1)).to.deep.equal([true, false].map((dryRun) => ({ freezes, dryRun })));
+      expect(tab.problems).to.deep.equal([]);
+    });
+  });
+
   describe('in its list of messages to users,', () => {
     before(async () => {
       for (const user of ['ana', 'ben']) await identify(world!, user, { deviceTokens: [] });

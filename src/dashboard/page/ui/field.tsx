@@ -40,7 +40,7 @@ export function Field({ label, hint, problem, children }: FieldProps) {
 interface TextFieldProps extends Omit<FieldProps, 'children'> {
   readonly value: string;
   readonly onChange: (value: string) => void;
-  readonly type?: 'text' | 'search' | 'number' | 'date' | 'email' | 'url';
+  readonly type?: 'text' | 'search' | 'number' | 'date' | 'datetime-local' | 'email' | 'url';
   readonly isRequired?: boolean;
   readonly isDisabled?: boolean;
   readonly placeholder?: string;

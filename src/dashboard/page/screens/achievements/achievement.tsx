@@ -3,12 +3,15 @@ import { dataOf } from '../../api/errors.js';
 import { findByKey } from '../../api/find-by-key.js';
 import { useScope } from '../../scope/scope.js';
 import { useAddress } from '../../scope/use-address.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Chart } from '../../ui/chart.js';
 import { SelectField } from '../../ui/field.js';
 import { formatNumber, formatShare } from '../../ui/format.js';
 import { Page, Panel, Stat } from '../../ui/page.js';
 import { Empty, Loaded } from '../../ui/states.js';
+import { ForUsersDialog } from '../common/for-users.js';
 import { StatusBadge } from '../common/status-badge.js';
+import type { SendUsers } from '../common/user-list.js';
 import { dayRanges, daysOf, defaultDays, firstDay } from './days.js';
 import { triggerNames } from './trigger-names.js';
 
@@ -33,9 +36,14 @@ export default function Achievement({ achievement: key }: { readonly achievement
         )
       }
       actions={
-        <a class="button" href={editor}>
-          Edit the achievement
-        </a>
+        <>
+          {found?.trigger === 'api' && found.status === 'active' && (
+            <Change verb="Complete for users">{(close) => <CompleteDialog id={found.id} name={found.name} close={close} />}</Change>
+          )}
+          <a class="button" href={editor}>
+            Edit the achievement
+          </a>
+        </>
       }
     >
       <Loaded of={read}>
@@ -50,6 +58,23 @@ export default function Achievement({ achievement: key }: { readonly achievement
         }
       </Loaded>
     </Page>
+  );
+}
+
+function CompleteDialog({ id, name, close }: { readonly id: string; readonly name: string; readonly close: () => void }) {
+  const { api } = useScope();
+  const send: SendUsers = async (ids, dryRun) => {
+    const body = { users: ids.map((user) => ({ id: user })), dryRun };
+    return dataOf(await api.admin.POST('/achievements/{id}/completions', { params: { path: { id } }, body })).issues;
+  };
+  return (
+    <ForUsersDialog
+      title={`Complete ${name} for users`}
+      about="Each of these users completes the achievement now, with its points, webhooks and messages."
+      verb="Complete for"
+      send={send}
+      close={close}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import { given } from '../../api/given.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
@@ -10,10 +11,23 @@ import { Panel } from '../../ui/page.js';
 import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
 import { ExportButtons } from '../common/export-buttons.js';
 import { filterOptions, filterValue } from '../common/filters.js';
+import { ResendFailed } from '../common/resend-failed.js';
 import { UserLink, UserFilter } from '../common/user-link.js';
 import { channelNames, statusNames, typeNames } from './names.js';
 
 type Message = components['schemas']['Message'];
+
+/** What is sent again, in words: the filters by type and channel apply. */
+function failedOf({
+  type,
+  channel,
+}: {
+  readonly type: Message['type'] | undefined;
+  readonly channel: Message['channel'] | undefined;
+}): string {
+  const names = [type && typeNames[type], channel && channelNames[channel]].filter((name) => name !== undefined);
+  return names.length === 0 ? 'all failed messages' : `failed messages (${names.join(', ')})`;
+}
 
 /** The messages that match the filters in the address. */
 export function Deliveries() {
@@ -41,10 +55,20 @@ export function Deliveries() {
     <Panel
       title="Messages"
       actions={
-        <ExportButtons
-          name="messages"
-          read={(format) => api.admin.GET('/exports/messages', { params: { query: { format } }, parseAs: 'blob' })}
-        />
+        <>
+          <ExportButtons
+            name="messages"
+            read={(format) => api.admin.GET('/exports/messages', { params: { query: { format } }, parseAs: 'blob' })}
+          />
+          <ResendFailed
+            what="failed messages"
+            about={`Sends ${failedOf(filters)} again, the oldest first. Laurel skips those that their users must not receive any more.`}
+            resend={async (span) => {
+              const body = given({ ...span, type: filters.type, channel: filters.channel });
+              return dataOf(await api.admin.POST('/messages/resend', { body }));
+            }}
+          />
+        </>
       }
     >
       <Filters />

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/preact-query';
 import './users.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { dataOf } from '../../api/errors.js';
 import type { components } from '../../api/schema/admin.js';
 import { useScope } from '../../scope/scope.js';
+import { Change } from '../../ui/change-dialog.js';
 import { Facts } from '../../ui/facts.js';
 import { Moment } from '../../ui/format.js';
 import { PagedTable, usePaging } from '../../ui/paged-table.js';
@@ -10,6 +12,8 @@ import { Page, Panel } from '../../ui/page.js';
 import { TextField } from '../../ui/field.js';
 import { useAddress } from '../../scope/use-address.js';
 import { ExportButtons } from '../common/export-buttons.js';
+import { ForUsersDialog } from '../common/for-users.js';
+import type { SendUsers } from '../common/user-list.js';
 import { UserLink } from '../common/user-link.js';
 
 type User = components['schemas']['User'];
@@ -76,6 +80,23 @@ function Activity() {
   );
 }
 
+function FreezesDialog({ close }: { readonly close: () => void }) {
+  const { api } = useScope();
+  const send: SendUsers = async (ids, dryRun) => {
+    const body = { freezes: ids.map((userId) => ({ userId })), dryRun };
+    return dataOf(await api.admin.POST('/streaks/freezes', { body })).issues;
+  };
+  return (
+    <ForUsersDialog
+      title="Give freezes"
+      about="Each of these users gets one more freeze, beyond the configured maximum if necessary."
+      verb="Give freezes to"
+      send={send}
+      close={close}
+    />
+  );
+}
+
 /** Finds a user. */
 export default function Users() {
   const { api } = useScope();
@@ -86,7 +107,7 @@ export default function Users() {
   const query = { ...paging.range, ...(search === '' ? {} : { search }) };
   const users = useQuery(api.admin.query('/users', { params: { query } }));
   return (
-    <Page title="Users">
+    <Page title="Users" actions={<Change verb="Give freezes">{(close) => <FreezesDialog close={close} />}</Change>}>
       <Panel
         title="All users"
         actions={

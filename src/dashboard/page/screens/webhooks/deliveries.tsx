@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/preact-query';
+import { dataOf } from '../../api/errors.js';
 import { given } from '../../api/given.js';
 import { useAddress } from '../../scope/use-address.js';
 import { useScope } from '../../scope/scope.js';
@@ -8,6 +9,7 @@ import { usePaging } from '../../ui/paged-table.js';
 import { Panel } from '../../ui/page.js';
 import { type DeliveryDetails, DeliveryList } from '../common/deliveries.js';
 import { filterOptions, filterValue } from '../common/filters.js';
+import { ResendFailed } from '../common/resend-failed.js';
 import { UserLink } from '../common/user-link.js';
 import type { Delivery, Kind } from './state.js';
 
@@ -37,7 +39,22 @@ export function Deliveries({ id, kinds }: DeliveriesProps) {
     resend: () => api.admin.POST('/webhooks/{id}/deliveries/{deliveryId}/resend', { params: { path: { id, deliveryId: delivery.id } } }),
   });
   return (
-    <Panel title="Deliveries" actions={<Filters status={status} kind={kind} kinds={kinds} />}>
+    <Panel
+      title="Deliveries"
+      actions={
+        <>
+          <Filters status={status} kind={kind} kinds={kinds} />
+          <ResendFailed
+            what="failed deliveries"
+            about={`The endpoint gets its failed deliveries ${kind === undefined ? '' : `of the kind ${kind} `}again, the oldest first.`}
+            resend={async (span) => {
+              const body = given({ ...span, kind });
+              return dataOf(await api.admin.POST('/webhooks/{id}/deliveries/resend', { params: { path: { id } }, body }));
+            }}
+          />
+        </>
+      }
+    >
       <DeliveryList
         caption="Deliveries"
         of={read}
