@@ -1,4 +1,5 @@
--- The schema of Laurel, by domain. No version has been released: change this file until one is; from then on add a migration and never edit one.
+-- The schema of Laurel, by domain. No version has been released: change this file until one is, and run `npm run fixture`; from then on add a
+-- migration and never edit one (docs/operations/upgrades.md).
 --
 -- Conventions:
 -- - `tenant` is tenants.no: rows carry it instead of a foreign key wherever a batch of the write-behind inserts them.
@@ -12,6 +13,16 @@
 -- - `fillfactor` below 100 leaves room in a page, so that an update finds a place beside the old row and no index has to change.
 -- - `statistics 0` keeps ANALYZE from sampling columns that hold names, addresses, attributes or texts that may repeat them: samples (pg_stats)
 --   would outlive the deletion of a user.
+
+
+-- Migrations (src/postgres/schema.ts) ---------------------------------------------------------------------------------------------------------
+
+-- The files of the migrations that have run. node-pg-migrate has a table of its own, `migrations`, for when each ran.
+create table migration_files (
+  name text primary key,
+  sha256 text not null, -- of its statements, without comments: tells a schema of a release from one of development
+  oldest text not null -- the newest migration that a process has to know to run on a schema with this one
+);
 
 
 -- Tenants and keys (src/access) --------------------------------------------------------------------------------------------------------------

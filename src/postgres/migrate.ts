@@ -1,13 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { basename } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import pg from 'pg';
 import { limits } from '../shared/limits.js';
 import { postgresError, refusedByPostgres } from './failure.js';
 import { connectTimeoutMs } from './pool.js';
+import { migrationsFolder, readMigrations, readSchema, recordMigrations } from './schema.js';
 
-const migrationsFolder = fileURLToPath(new URL('../../migrations/', import.meta.url));
 const minimumServerVersion = 140_000;
 /** Each finds a pooler that changes connections between transactions with near certainty, also while others use it. */
 const poolerProbes = 5;
@@ -17,12 +14,24 @@ const unnoticedWaitMs = 1_000;
 const lockNotAvailable = '55P03';
 const quiet = (): void => undefined;
 
+export interface MigrateOptions {
+  /** How long it waits for the lock of the migrations. */
+  readonly lockWaitMs?: number;
+  /** The migrations of another version, for tests. */
+  readonly folder?: string;
+}
+
 /**
- * Checks the server, the database and the role, and creates the schema. Services that start together wait for each other, which `log` is told.
- * Throws an OperatorError that names the cause and the cure (shared/store-problems.ts) when Laurel can't run on this Postgres, or when another
- * connection holds the lock of the migrations for `lockWaitMs`.
+ * Checks the server, the database and the role, and creates the schema. Services that start together wait for each other, which `log` is told, as it is
+ * when a newer version has migrated the database and this one runs beside it. Throws an OperatorError that names the cause and the cure
+ * (shared/store-problems.ts) when Laurel can't run on this Postgres, or when another connection holds the lock of the migrations for `lockWaitMs`.
  */
-export async function migrate(url: string, log: (line: string) => void, lockWaitMs: number = limits.migrationLockMs): Promise<void> {
+export async function migrate(
+  url: string,
+  log: (line: string) => void,
+  { lockWaitMs = limits.migrationLockMs, folder = migrationsFolder }: MigrateOptions = {},
+): Promise<void> {
+  const known = readMigrations(folder);
   const clients: pg.Client[] = [];
   const open = async (): Promise<pg.Client> => {
     // The constructor reads the certificate files that the address names, and throws if one is missing.
@@ -40,19 +49,22 @@ export async function migrate(url: string, log: (line: string) => void, lockWait
     await checkServer(client);
     const locking = await open();
     await checkPooler(client, locking);
-    const schema = await checkSchema(client);
     await lockMigrations(locking, log, lockWaitMs);
-    await checkMigrations(client);
-    await runner({
-      dbClient: client,
-      dir: migrationsFolder,
-      migrationsTable: 'migrations',
-      direction: 'up',
-      schema,
-      noLock: true,
-      // What fails is thrown too; its line would have the whole migration.
-      logger: { info: quiet, warn: quiet, error: quiet },
-    });
+    const { schema, pending, newer, unrecorded } = await readSchema(client, known);
+    if (newer.length > 0) log(`A newer version of Laurel has migrated this database (${newer.join(', ')}); this one runs beside it.`);
+    if (pending.length > 0) {
+      await runner({
+        dbClient: client,
+        dir: folder,
+        migrationsTable: 'migrations',
+        direction: 'up',
+        schema,
+        noLock: true,
+        // What fails is thrown too; its line would have the whole migration.
+        logger: { info: quiet, warn: quiet, error: quiet },
+      });
+    }
+    await recordMigrations(client, schema, [...unrecorded, ...pending]);
     await locking.query('commit');
   } catch (error) {
     throw refusedByPostgres(error);
@@ -100,22 +112,6 @@ async function checkPooler(client: pg.Client, other: pg.Client): Promise<void> {
 }
 
 /**
- * The schema of Laurel's tables, or the one where the search_path puts them. Throws an OperatorError if there is none, or the role may not
- * create tables in it.
- */
-async function checkSchema(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ schema: string | null; mayCreate: boolean | null }>(
-    `select schema, has_schema_privilege(schema, 'create') as "mayCreate"
-       from (select coalesce((select relnamespace::regnamespace::text from pg_class where oid = to_regclass('migrations')),
-                             quote_ident(current_schema())) as schema) as found`,
-  );
-  const { schema = null, mayCreate } = rows[0] ?? {};
-  if (schema === null) throw postgresError('schema');
-  if (mayCreate !== true) throw postgresError('rights', `CREATE on the schema ${schema}`);
-  return schema.replace(/^"(.*)"$/s, '$1').replaceAll('""', '"');
-}
-
-/**
  * Takes the lock of node-pg-migrate for a transaction: as one of the session it would stay behind with a pooler's connection. Throws an
  * OperatorError after `waitMs`.
  */
@@ -148,16 +144,4 @@ async function lockHolder(client: pg.Client): Promise<string> {
     [PG_MIGRATE_LOCK_ID],
   );
   return rows[0]?.holder ?? 'a connection that has ended since';
-}
-
-/** Refuses a schema that a newer version of Laurel has migrated: this one does not know the meaning of its tables. */
-async function checkMigrations(client: pg.Client): Promise<void> {
-  const { rows: tables } = await client.query<{ found: string | null }>("select to_regclass('migrations') as found");
-  if (tables[0]?.found === null) return;
-  const known = readdirSync(migrationsFolder).map((file) => basename(file, '.sql'));
-  const { rows } = await client.query<{ name: string }>(
-    'select name from migrations where name <> all($1::text[]) order by name desc limit 1',
-    [known],
-  );
-  if (rows[0]) throw postgresError('newerSchema', `${rows[0].name}; this one knows ${known.sort().at(-1) ?? 'none'} at most`);
 }

@@ -331,6 +331,11 @@ export const postgresProblems = {
     cause: 'A newer version of Laurel has migrated this database',
     cure: 'Nothing was changed. Start the newer version, or use another database.',
   },
+  unreleasedSchema: {
+    reason: 'other',
+    cause: 'No release of Laurel has made this database',
+    cure: 'Nothing was changed. Use another database, or start the development version that made it.',
+  },
   migrationLock: {
     reason: 'other',
     cause: 'Another connection holds the lock of the migrations',

@@ -6,7 +6,7 @@ import { readStatus } from '../../src/observe/status.js';
 import { postgresFailure, postgresSentence, type PostgresProblem, withPostgresErrors } from '../../src/postgres/failure.js';
 import { parseSettings } from '../../src/app/settings.js';
 import { loadOffset } from '../../src/ledger/offsets.js';
-import { migrate } from '../../src/postgres/migrate.js';
+import { migrate, type MigrateOptions } from '../../src/postgres/migrate.js';
 import { createPool } from '../../src/postgres/pool.js';
 import { LaurelError } from '../../src/shared/errors.js';
 import { postgresProblems } from '../../src/shared/store-problems.js';
@@ -37,7 +37,7 @@ const messageOf = (work: Promise<unknown>): Promise<string> =>
   );
 
 /** What a start says about a Postgres. */
-const start = (url: string, lockWaitMs?: number): Promise<string> => messageOf(migrate(url, quiet, lockWaitMs));
+const start = (url: string, options?: MigrateOptions): Promise<string> => messageOf(migrate(url, quiet, options));
 
 /** What a log line, or a command, says about a statement that failed. */
 async function statement(url: string, sql: string): Promise<string> {
@@ -266,13 +266,33 @@ const rows: readonly Row[] = [
     },
   ],
   [
+    'unreleasedSchema',
+    'it has migrations that were squashed before the first release',
+    /\(0012_old without migration_files\)/,
+    async () => {
+      await administer(owner, `create table migrations (id serial primary key, name text not null, run_on timestamp not null)`);
+      await administer(owner, `insert into migrations (name, run_on) values ('0001_schema', now()), ('0012_old', now())`);
+      return start(owner);
+    },
+  ],
+  [
+    'unreleasedSchema',
+    'a migration has other statements than the one that has run',
+    /\(another 0001_schema\)/,
+    async () => {
+      await migrate(owner, quiet);
+      await administer(owner, `update migration_files set sha256 = 'of another'`);
+      return start(owner);
+    },
+  ],
+  [
     'migrationLock',
     'another connection holds it',
     /Postgres process \d+, application other, client 127\.0\.0\.1/,
     async () => {
       const client = await opened(`${owner}?application_name=other`);
       await client.query('select pg_advisory_lock(7241865325823964)');
-      return start(owner, 100);
+      return start(owner, { lockWaitMs: 100 });
     },
   ],
   ['pooler', 'PgBouncer pools transactions', /pools transactions or statements/, async () => start(await throughPgBouncer('transaction'))],
