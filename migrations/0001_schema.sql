@@ -265,7 +265,7 @@ alter table user_state alter column value set statistics 0;
 -- Events and metrics ----------------------------------------------------------------------------------------------------------------------------
 
 -- Partitioned by the UTC month of `at` (src/ledger/partitions.ts). The primary key is the only index, for a user's events in order; that an id
--- occurs once follows from the offset.
+-- occurs once follows from the offset. It includes the idempotency keys, which restores and jobs so read without the rows.
 create table events (
   tenant integer not null,
   id uuid not null,
@@ -278,19 +278,18 @@ create table events (
   day date not null,
   at timestamptz not null,
   rev bigint not null default 0, -- orders the events of a user: several share a millisecond
-  primary key (tenant, user_id, metric, at, id)
+  primary key (tenant, user_id, metric, at, id) include (idempotency_key)
 ) partition by range (at);
 alter table events alter column attributes set statistics 0;
 
--- The keys that replays are recognized by. Jobs remove them after the tenant's retention (src/jobs/key-retention.ts); restores write them back.
-create table idempotency_keys (
-  tenant integer not null,
-  user_id text not null,
-  metric integer not null, -- or the points system of an adjustment
-  key text not null,
-  event_id uuid not null, -- or the adjustment's id
-  at timestamptz not null,
-  primary key (tenant, user_id, metric, key)
+-- Up to which moment Redis lacks the idempotency keys of events and adjustments, since they had expired (src/jobs/key-retention.ts). Restores write
+-- back those that were used later. No row: all are kept.
+create table key_retention (
+  tenant integer primary key references tenants (no),
+  removed_up_to timestamptz not null default '-infinity',
+  -- The pass that runs: the keys of the users up to `last_user` are removed up to this moment. Equal to `removed_up_to` while none runs.
+  removing_up_to timestamptz not null,
+  last_user text not null default ''
 );
 
 -- The users' totals, for backfills of leaderboards; `laurel verify` compares them.
@@ -334,8 +333,11 @@ create table points_adjustments (
   tenant integer not null,
   user_id text not null,
   id uuid not null,
+  system integer not null,
   reason text not null,
   key_id uuid not null,
+  idempotency_key text,
+  at timestamptz not null,
   primary key (tenant, user_id, id)
 );
 alter table points_adjustments alter column reason set statistics 0;

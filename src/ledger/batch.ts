@@ -62,14 +62,6 @@ export interface AwardRow {
   readonly award: AwardFact;
 }
 
-/** An idempotency key of events of a metric, or of adjustments of a points system. */
-export interface KeyRow {
-  readonly entry: EntryOfUser;
-  /** The `no` of the metric or points system. */
-  readonly object: number;
-  readonly key: string;
-}
-
 export interface HistoryRow {
   readonly board: BoardFact;
   readonly entry: EntryOfUser;
@@ -109,8 +101,6 @@ export type PlacedParticipant = ParticipantRow & { readonly place: Place };
 export interface Batch {
   readonly events: EventEntry[];
   readonly awards: AwardRow[];
-  /** The newest event or adjustment of each idempotency key. */
-  readonly keys: Map<string, KeyRow>;
   readonly adjustments: UserFact<AdjustmentFact>[];
   readonly achievements: Map<string, UserFact<number>>;
   readonly users: Map<string, ProfileRow>;
@@ -136,7 +126,6 @@ export function emptyBatch(): Batch {
   return {
     events: [],
     awards: [],
-    keys: new Map(),
     adjustments: [],
     achievements: new Map(),
     users: new Map(),
@@ -181,10 +170,7 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
       collectOfUser(batch, entry, id);
       return;
     default:
-      if (entry.adjustment) {
-        batch.adjustments.push({ entry, fact: entry.adjustment });
-        collectKey(batch, entry, entry.adjustment.system);
-      }
+      if (entry.adjustment) batch.adjustments.push({ entry, fact: entry.adjustment });
       collectOfUser(batch, entry, id);
   }
 }
@@ -192,15 +178,8 @@ function collectEntry(batch: Batch, entry: LedgerEntry, id: string): void {
 function collectEvent(batch: Batch, event: EventEntry, id: string): void {
   batch.events.push(event);
   const metricKey = `${event.metric}:${event.user}`;
-  collectKey(batch, event, event.metric);
   const earlier = batch.metrics.get(metricKey);
   batch.metrics.set(metricKey, { event, reached: event.same ? (earlier?.reached ?? '') : id });
-}
-
-function collectKey({ keys }: Batch, entry: EntryOfUser, object: number): void {
-  const { key, user } = entry;
-  // Neither a user id nor a key contains a line break.
-  if (key !== undefined) keys.set(`${object}:${user}\n${key}`, { entry, object, key });
 }
 
 function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {

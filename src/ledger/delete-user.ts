@@ -129,6 +129,13 @@ export async function deleteUser(client: pg.ClientBase, tenant: number, user: st
       where tenant = $1 and cursor = $2`,
     [tenant, user],
   );
+  // Locks the row, so that a pass notes no user who is being deleted.
+  await client.query(
+    `update key_retention
+        set last_user = case last_user when $2 then coalesce((select max(id) from users where tenant = $1 and id < $2), '') else last_user end
+      where tenant = $1`,
+    [tenant, user],
+  );
   for (const table of ['webhook_leaderboard_state', 'webhook_ranking_state']) await deleteEmptyGroups(client, table, tenant);
   await deleteUnreadableOf(client, tenant, user);
   await client.query('delete from users where tenant = $1 and id = $2', [tenant, user]);

@@ -1,7 +1,7 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, HistoryRow, KeyRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
 import { searchTerms } from '../shared/search-terms.js';
 import type { AdjustmentFact, EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
@@ -58,22 +58,12 @@ export const adjustments: AppendedTable<UserFact<AdjustmentFact>> = {
   columns: [
     userColumn,
     { name: 'id', type: 'uuid', value: ({ entry }) => entry.id },
+    { name: 'system', type: 'integer', value: ({ fact }) => fact.system },
     { name: 'reason', type: 'text', value: ({ fact }) => fact.reason },
     { name: 'key_id', type: 'uuid', value: ({ fact }) => fact.keyId },
+    { name: 'idempotency_key', type: 'text', value: ({ entry }) => entry.key ?? null },
+    atColumn,
   ],
-};
-
-export const idempotencyKeys: Table<KeyRow> = {
-  name: 'idempotency_keys',
-  columns: [
-    { name: 'user_id', type: 'text', value: ({ entry }) => entry.user },
-    { name: 'metric', type: 'integer', value: ({ object }) => object },
-    { name: 'key', type: 'text', value: ({ key }) => key },
-    { name: 'event_id', type: 'uuid', value: ({ entry }) => entry.id },
-    { name: 'at', type: 'moment', value: ({ entry }) => entry.at },
-  ],
-  // An expired key can be reused.
-  conflict: { key: ['user_id', 'metric', 'key'], replaceWhen: 'idempotency_keys.at < excluded.at' },
 };
 
 export const achievements: AppendedTable<UserFact<number>> = {

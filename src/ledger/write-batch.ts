@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { copiesOf, copyNewRows } from '../postgres/copy.js';
+import { copiesOf } from '../postgres/copy.js';
 import { insertsOf, type Table } from '../postgres/insert.js';
 import { queryAllUsers } from '../postgres/pool.js';
 import { firstPlaceFirst } from '../shared/ranking.js';
@@ -16,7 +16,6 @@ import * as tables from './tables.js';
  * entry that was refused before and is written now, behind newer entries of the same user.
  */
 export async function writeBatch(client: pg.ClientBase, tenant: number, batch: Batch, isLate = false): Promise<void> {
-  await copyNewRows(client, tenant, tables.idempotencyKeys, [...batch.keys.values()]);
   const insert = <T>(table: Table<T>, rows: ReadonlyMap<string, T>) => insertsOf(client, tenant, table, [...rows.values()]);
   const participants = [...batch.participants.values()];
   const removed = participants.filter(({ place }) => place === null);

@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { BinaryWriter, inStatements, RowProblem, type Column } from './binary.js';
-import { insertRows, type Table } from './insert.js';
 
 /** A table whose rows are never updated. */
 export interface AppendedTable<T> {
@@ -54,19 +53,4 @@ async function copySome<T>(client: pg.ClientBase, tenant: number, table: Appende
     stream.on('error', reject);
     stream.end(data);
   });
-}
-
-const uniqueViolation = '23505';
-
-/** Adds rows of which hardly any exists already: with COPY, or with `insertRows` if one of them exists. */
-export async function copyNewRows<T>(client: pg.ClientBase, tenant: number, table: Table<T>, rows: readonly T[]): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query('savepoint before_copy');
-  try {
-    await copyRows(client, tenant, table, rows);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== uniqueViolation) throw error;
-    await client.query('rollback to savepoint before_copy');
-    await insertRows(client, tenant, table, rows);
-  }
 }

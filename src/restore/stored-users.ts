@@ -3,7 +3,7 @@ import { perpetualRun } from '../plan/boards.js';
 import { textArray } from '../postgres/arrays.js';
 import { inSnapshot, readAllUsers } from '../postgres/pool.js';
 import { userRecords } from '../redis/contract.js';
-import { at, listOf, storedKey, usedKey } from '../redis/encoding.js';
+import { at, listOf, storedKey, usedKey, usedKeyMs } from '../redis/encoding.js';
 import { limits } from '../shared/limits.js';
 import type { Place } from '../shared/ranking.js';
 import { awardAsBytes } from './stored-awards.js';
@@ -75,13 +75,30 @@ function putState({ fields }: StoredUser, [, field, value]: Row): void {
   fields.set(String(field), value as Buffer);
 }
 
-const usedKeys = `select user_id, metric, key, event_id, ${epochMs('at')} from idempotency_keys where tenant = $1`;
-const keysOfUsers = `${usedKeys} and user_id = any($2::text[]) limit ${limits.restoreKeys + 1}`;
-const keysOfUser = `${usedKeys} and user_id = $2 and (metric, key) > ($3, $4) order by metric, key limit ${limits.restoreKeys}`;
+/** A mark of the removal of expired keys (src/jobs/key-retention.ts). */
+const removal = (column: string, none: string): string => `coalesce((select ${column} from key_retention where tenant = $1), '${none}')`;
+/** The keys that Redis has, of events by metric, or of adjustments by points system. */
+const usedKeys = (table: string, object: string): string => `
+  select user_id, ${object} as object, idempotency_key, id, ${epochMs('at')} as ms from ${table}
+   where tenant = $1 and idempotency_key is not null and at > ${removal('removed_up_to', '-infinity')}
+     and (at > ${removal('removing_up_to', '-infinity')} or user_id > ${removal('last_user', '')})`;
+const [eventKeys, adjustmentKeys] = [usedKeys('events', 'metric'), usedKeys('points_adjustments', 'system')];
+const ofUsers = 'and user_id = any($2::text[])';
+const keysOfUsers = `${eventKeys} ${ofUsers} union all ${adjustmentKeys} ${ofUsers} limit ${limits.restoreKeys + 1}`;
+const pageOfUser = (
+  keys: string,
+  object: string,
+): string => `${keys} and user_id = $2 and (${object}, at, id) > ($3, to_timestamp($4 / 1000.0), $5)
+   order by ${object}, at, id limit ${limits.restoreKeys}`;
+const keysOfUser = [pageOfUser(eventKeys, 'metric'), pageOfUser(adjustmentKeys, 'system')];
 
-function putKey(user: StoredUser, [, metric, key, event, ms]: Row): void {
-  const keys = user.keys.get(Number(metric)) ?? new Map<string, Buffer>();
-  user.keys.set(Number(metric), keys.set(storedKey(String(key)), usedKey(String(event), Number(ms))));
+/** An expired key may have been used again: the newest use counts. */
+function putKey(user: StoredUser, [, object, key, id, ms]: Row): void {
+  const keys = user.keys.get(Number(object)) ?? new Map<string, Buffer>();
+  const stored = storedKey(String(key));
+  const other = keys.get(stored);
+  if (other && (usedKeyMs(other) ?? 0) > Number(ms)) return;
+  user.keys.set(Number(object), keys.set(stored, usedKey(String(id), Number(ms))));
 }
 
 // One row for each list: a row for each award takes twice as long.
@@ -118,6 +135,8 @@ function putPlace(user: StoredUser, [, leaderboard, run, group, value, seq]: Row
   user.places.push({ leaderboard: Number(leaderboard), run: Number(run), group: String(group), value: Number(value), seq: Number(seq) });
 }
 
+const nil = '00000000-0000-0000-0000-000000000000';
+
 type Query = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 /** Reads the idempotency keys of users; page by page for users with very many, since keys never expire. */
@@ -131,11 +150,13 @@ async function fillKeys(query: Query, tenant: number, users: ReadonlyMap<string,
     return;
   }
   for (const [id, user] of users) {
-    let last: Row | undefined = [id, 0, ''];
-    while (last) {
-      const page: Row[] = await query(keysOfUser, [tenant, id, last[1], last[2]]);
-      for (const row of page) putKey(user, row);
-      last = page.length < limits.restoreKeys ? undefined : page.at(-1);
+    for (const pages of keysOfUser) {
+      let last: Row | undefined = [id, 0, '', nil, 0];
+      while (last) {
+        const page: Row[] = await query(pages, [tenant, id, last[1], last[4], last[3]]);
+        for (const row of page) putKey(user, row);
+        last = page.length < limits.restoreKeys ? undefined : page.at(-1);
+      }
     }
   }
 }

@@ -141,12 +141,21 @@ async function readRedisUsers({ redis, partition }: VerifyOptions, users: readon
   );
 }
 
+/** The moment up to which expired idempotency keys are being removed from Redis, in ms since 1970. */
+async function keysRemovedUpTo({ pool, tenant }: VerifyOptions): Promise<number> {
+  const { rows } = await pool.query<{ ms: number }>(
+    'select (extract(epoch from removing_up_to) * 1000)::float8 as ms from key_retention where tenant = $1',
+    [tenant],
+  );
+  return rows[0]?.ms ?? -Infinity;
+}
+
 /** Compares users once. Returns their differences by user. */
 async function compareOnce(options: VerifyOptions, ids: readonly string[]): Promise<Map<string, Difference[]>> {
   await options.waitForLedger();
   const users = await readComparedUsers(options, ids);
   const held = await readRedisUsers(options, users);
-  const keysExpiredUpTo = (await options.keysExpiredUpTo?.()) ?? -Infinity;
+  const keysExpiredUpTo = Math.max((await options.keysExpiredUpTo?.()) ?? -Infinity, await keysRemovedUpTo(options));
   const found = new Map<string, Difference[]>();
   for (const [i, user] of users.entries()) {
     const other = held[i];

@@ -40,7 +40,11 @@ const tampered: readonly (readonly [what: string, act: (world: World) => Promise
     /^eve: the user$/,
   ],
   ['a user who is only in Postgres', (world) => world.redis.unlink(`${world.partition}${keyNames.user}ben`), /^ben: /],
-  ['an idempotency key', (world) => world.pool.query(`delete from idempotency_keys where user_id = 'ana'`), /^ana: key \d+ once$/],
+  [
+    'an idempotency key',
+    (world) => world.pool.query(`update events set idempotency_key = null where user_id = 'ana'`),
+    /^ana: key \d+ once$/,
+  ],
   [
     'a record that is cut off',
     (world) => world.redis.hset(`${world.partition}${keyNames.user}ana`, metricRecord(world), Buffer.from([0x95, 1])),
@@ -141,7 +145,7 @@ describe('Verifying that Redis and Postgres agree', () => {
   }
 
   it('compares no idempotency keys that have expired: an older copy of Redis still has those that were removed since', async () => {
-    await world.pool.query('delete from idempotency_keys where tenant = $1', [world.tenant]);
+    await world.pool.query('update events set idempotency_key = null where tenant = $1', [world.tenant]);
     const found = await differences();
     expect(found.map(({ what, postgres }) => [what.replace(/\d+/, 'n'), postgres])).to.deep.equal([['ana: key n once', null]]);
     const usedMs = Number(found[0]?.redis?.split(' ')[1]);

@@ -77,16 +77,22 @@ describe('laurel restore and laurel verify', () => {
     const { pool, redis, partition } = world;
     const [many, few] = [2 * limits.restoreKeys + 1, 7];
     await pool.query(
-      `insert into idempotency_keys (tenant, user_id, metric, key, event_id, at)
-       select tenant, user_id, metric, 'more-' || i, event_id, at from idempotency_keys, generate_series(1, case user_id when 'user-7' then ${many} else ${few} end) as i
-        where user_id in ('user-7', 'user-8')`,
+      `with more as (
+         insert into events (tenant, id, user_id, metric, value, total, idempotency_key, day, at, rev)
+         select tenant, gen_random_uuid(), user_id, metric, 0, total, 'more-' || i, day, at, rev
+           from events, generate_series(1, case user_id when 'user-7' then ${many} else ${few} end) as i where user_id in ('user-7', 'user-8')
+         returning user_id, metric, day
+       )
+       update user_days as counted set events = counted.events + added.events
+         from (select user_id, metric, day, count(*) as events from more group by user_id, metric, day) as added
+        where counted.user_id = added.user_id and object = metric and counted.day = added.day`,
     );
     await lose();
     const steps = async (): Promise<number> => Number(/cmdstat_eval:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
     const before = await steps();
     await restore(context, print, {});
     expect((await steps()) - before).to.be.above(many / limits.restoreKeysAtOnce);
-    const { rows } = await pool.query<{ metric: number }>(`select distinct metric from idempotency_keys`);
+    const { rows } = await pool.query<{ metric: number }>('select distinct metric from events');
     const held = (user: string): Promise<number> => redis.hlen(`${partition}${keyNames.idempotency}${rows[0]?.metric}:${user}`);
     expect([await held('user-7'), await held('user-8')]).to.deep.equal([many + 1, few + 1]);
     expect(await differences(redis, pool, partition)).to.deep.equal([]);

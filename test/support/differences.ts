@@ -147,8 +147,14 @@ const queries: readonly string[] = [
           value || ' at ' || seq as value
      from leaderboard_entries as entry where not exists (
        select 1 from leaderboard_runs as done where done.leaderboard = entry.leaderboard and done.run = entry.run and done.run <> 0)`,
-  `select 'key ' || key || ' of ' || metric || ':' || user_id as name,
-          event_id || ' ' || (extract(epoch from at) * 1000)::bigint as value from idempotency_keys`,
+  // The newest use of a key comes last.
+  `select 'key ' || key || ' of ' || object || ':' || user_id as name, id || ' ' || (extract(epoch from at) * 1000)::bigint as value
+     from (select tenant, user_id, metric as object, idempotency_key as key, id, at from events
+           union all select tenant, user_id, system, idempotency_key, id, at from points_adjustments) as used
+     left join key_retention as removed using (tenant)
+    where key is not null and at > coalesce(removed_up_to, '-infinity')
+      and (at > coalesce(removing_up_to, '-infinity') or user_id > coalesce(last_user, ''))
+    order by at`,
 ];
 
 async function postgresFacts(pool: pg.Pool): Promise<Facts> {

@@ -219,7 +219,7 @@ async function lastLedgerId(redis: Redis, ledger: string): Promise<string> {
 const tablesQuery = `
   select relname as name from pg_class
    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-     and relname not in ('migrations', 'migration_files', 'stream_offsets', 'activations', 'active_redis', 'redis_confirmations',
+     and relname not in ('migrations', 'migration_files', 'stream_offsets', 'key_retention', 'activations', 'active_redis', 'redis_confirmations',
        'audit_log', 'dashboard_sessions')
    order by relname`;
 
