@@ -249,17 +249,28 @@ alter index users_by_search alter column 1 set statistics 0;
 -- E-mails are due by zone: which zones there are, and which users are in one.
 create index users_by_zone on users (tenant, coalesce(tz, ''), id collate "C");
 
--- The fields of a user's hash in Redis as they are: a restore writes them back, and `laurel verify` compares the two. Readable with
--- user_state_in_words.
-create table user_state (
+-- A user's hash in Redis, in one row, since an entry of the ledger changes several of its fields: field → the revision that wrote it, a space, and
+-- the value in base64. A restore writes the values back, and `laurel verify` compares the two.
+create table user_hashes (
   tenant integer not null,
   user_id text not null,
-  field text not null,
-  value bytea not null,
-  rev bigint not null,
-  primary key (tenant, user_id, field)
+  fields jsonb not null,
+  rev bigint not null, -- the newest
+  primary key (tenant, user_id)
 ) with (fillfactor = 60);
-alter table user_state alter column value set statistics 0;
+alter table user_hashes alter column fields set statistics 0;
+
+-- The revision and the value of a field.
+create function field_rev(stored text) returns bigint
+  language sql immutable strict parallel safe as $function$ select split_part(stored, ' ', 1)::bigint $function$;
+create function field_value(stored text) returns bytea
+  language sql immutable strict parallel safe as $function$ select decode(split_part(stored, ' ', 2), 'base64') $function$;
+
+-- The same, a row for each field. Readable with user_state_in_words.
+create view user_state as
+  select tenant, user_id, field, field_value(stored) as value, field_rev(stored) as rev
+    from user_hashes cross join jsonb_each_text(fields) as own (field, stored);
+comment on view user_state is 'The fields of users'' hashes in Redis, as Redis has them. user_state_in_words shows them in words.';
 
 
 -- Events and metrics ----------------------------------------------------------------------------------------------------------------------------

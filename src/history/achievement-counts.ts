@@ -46,9 +46,9 @@ class Statement {
     if (!isSummed) {
       return `select user_id from user_metrics where tenant = $1 and metric = ${this.value(metric)} and total >= ${this.value(value)}`;
     }
-    const sum = `(unpack_message(value) -> ${placeOf('metric', 'sums')} ->> ${this.value(String(no))})::double precision`;
-    return `select user_id from user_state
-             where tenant = $1 and field = ${this.value(`${userRecords.metric}${metric}`)} and ${sum} >= ${this.value(value)}`;
+    const record = `unpack_message(field_value(fields ->> ${this.value(`${userRecords.metric}${metric}`)}))`;
+    const sum = `(${record} -> ${placeOf('metric', 'sums')} ->> ${this.value(String(no))})::double precision`;
+    return `select user_id from user_hashes where tenant = $1 and ${sum} >= ${this.value(value)}`;
   }
 
   /** Users who have all of these, completed or about to be; unless the achievement is fresh, at least one of them is about to be. */

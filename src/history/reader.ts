@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Frequency } from '../shared/calendar.js';
 import { LaurelError } from '../shared/errors.js';
-import { userRecords } from '../redis/contract.js';
 import { correctionKey } from '../redis/encoding.js';
 import { hasCommitted, splitId, type StreamId } from '../ledger/offsets.js';
 import { limits } from '../shared/limits.js';
@@ -136,7 +135,7 @@ export class HistoryReader {
   }
 
   /**
-   * Whether Postgres has a revision of a user, by the core that every entry of a user carries; and whether it has refused an entry that may be
+   * Whether Postgres has a revision of a user, which every entry of a user changes; and whether it has refused an entry that may be
    * the user's: retried, that changes rows of earlier revisions.
    */
   private async stateOf(
@@ -146,10 +145,10 @@ export class HistoryReader {
   ): Promise<{ readonly isCommitted: boolean; readonly isRefused: boolean }> {
     const rows = await this.rows<{ isCommitted: boolean; isRefused: boolean }>({
       name: 'user-revision',
-      text: `select exists (select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($4::bigint, $5::bigint))
-                and exists (select 1 from user_state where tenant = $1 and user_id = $2 and field = $3 and rev >= $6) as "isCommitted",
+      text: `select exists (select 1 from stream_offsets where tenant = $1 and (last_ms, last_seq) >= ($3::bigint, $4::bigint))
+                and exists (select 1 from user_hashes where tenant = $1 and user_id = $2 and rev >= $5) as "isCommitted",
               exists (select 1 from dead_letters where tenant = $1 and epoch is null and (user_id = $2 or user_id is null)) as "isRefused"`,
-      values: [tenant, user, userRecords.core, ...splitId(deleted), rev],
+      values: [tenant, user, ...splitId(deleted), rev],
     });
     return rows[0] ?? { isCommitted: false, isRefused: true };
   }

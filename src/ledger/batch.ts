@@ -75,12 +75,11 @@ export interface StreakRow extends UserFact<Readonly<Record<Frequency, number>>>
   readonly longest: Partial<Record<Frequency, number>>;
 }
 
-/** A field of a user's hash and its value at the end of the batch. */
-export interface StateRow {
+/** The fields of a user's hash that the batch changes: their values at its end, and the revisions that wrote them. */
+export interface HashRow {
   readonly user: string;
-  readonly field: string;
-  readonly value: Buffer;
-  readonly rev: number;
+  readonly fields: Map<string, { readonly value: Buffer; readonly rev: number }>;
+  rev: number;
 }
 
 /** A user's place on a leaderboard after the batch; null when the user has none any more. */
@@ -106,7 +105,7 @@ export interface Batch {
   readonly users: Map<string, ProfileRow>;
   readonly metrics: Map<string, { readonly event: EventEntry } & Reached>;
   readonly points: Map<string, UserFact<PointsFact> & Reached>;
-  readonly state: Map<string, StateRow>;
+  readonly hashes: Map<string, HashRow>;
   readonly streaks: Map<string, StreakRow>;
   readonly pauses: Map<string, UserFact<readonly PauseFact[]>>;
   readonly periods: Map<string, UserFact<PeriodFact>>;
@@ -131,7 +130,7 @@ export function emptyBatch(): Batch {
     users: new Map(),
     metrics: new Map(),
     points: new Map(),
-    state: new Map(),
+    hashes: new Map(),
     streaks: new Map(),
     pauses: new Map(),
     periods: new Map(),
@@ -208,7 +207,7 @@ function collectOfUser(batch: Batch, entry: EntryOfUser, id: string): void {
     batch.periods.set(key, { entry, fact: withResets(batch.periods.get(key)?.fact, fact) });
   }
   for (const board of entry.boards) collectBoard(batch, entry, board);
-  collectState(batch.state, entry);
+  collectHash(batch.hashes, entry);
   collectSummaries(batch.summaries, entry);
   collectAnalytics(batch.analytics, entry);
 }
@@ -218,11 +217,12 @@ function zoneSince(earlier: ProfileRow | undefined, profile: ProfileFact): numbe
   return isSame ? earlier.zoneSince : Number(profile[userFields.updated]);
 }
 
-function collectState(rows: Batch['state'], { user, rev, state }: EntryOfUser): void {
-  for (let i = 0; i + 1 < state.length; i += 2) {
-    const field = (state[i] as Buffer).toString();
-    rows.set(`${field}\n${user}`, { user, field, value: state[i + 1] as Buffer, rev });
-  }
+function collectHash(rows: Batch['hashes'], { user, rev, state }: EntryOfUser): void {
+  if (state.length === 0) return;
+  const row = rows.get(user) ?? { user, fields: new Map(), rev };
+  rows.set(user, row);
+  row.rev = rev;
+  for (let i = 0; i + 1 < state.length; i += 2) row.fields.set((state[i] as Buffer).toString(), { value: state[i + 1] as Buffer, rev });
 }
 
 /** What became of a period, with the resets of before. */

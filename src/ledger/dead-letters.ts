@@ -12,7 +12,7 @@ import { writeBatch } from './write-batch.js';
 /** Whether newer state of the user is stored. */
 async function isOutdated(client: pg.ClientBase, tenant: number, user: string, rev: number): Promise<boolean> {
   const { rows } = await client.query<{ newer: boolean }>(
-    'select exists (select 1 from user_state where tenant = $1 and user_id = $2 and rev > $3) as newer',
+    'select exists (select 1 from user_hashes where tenant = $1 and user_id = $2 and rev > $3) as newer',
     [tenant, user, rev],
   );
   return rows[0]?.newer === true;

@@ -1,7 +1,7 @@
 import type { AppendedTable } from '../postgres/copy.js';
 import type { InsertedColumn, Table } from '../postgres/insert.js';
 import { userFields } from '../redis/contract.js';
-import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, StateRow, StreakRow, UserFact } from './batch.js';
+import type { AwardRow, HistoryRow, ProfileRow, Reached, PlacedParticipant, HashRow, StreakRow, UserFact } from './batch.js';
 import type { Frequency } from '../shared/calendar.js';
 import { searchTerms } from '../shared/search-terms.js';
 import type { AdjustmentFact, EventEntry, PauseFact, PeriodFact, PointsFact, ProfileFact } from './entry.js';
@@ -168,16 +168,38 @@ export const userPoints: Table<UserFact<PointsFact> & Reached> = {
   },
 };
 
-/** The fields of the users' Redis hashes, byte for byte. */
-export const userState: Table<StateRow> = {
-  name: 'user_state',
+/** The changed fields of a hash, as JSON. */
+function fieldsOf({ fields }: HashRow): string {
+  let json = '';
+  for (const [field, { value, rev }] of fields) {
+    json += `${json === '' ? '{' : ','}${JSON.stringify(field)}:"${rev} ${value.toString('base64')}"`;
+  }
+  return `${json}}`;
+}
+
+/** The users' Redis hashes, byte for byte: the changed fields replace those before. */
+export const userHashes: Table<HashRow> = {
+  name: 'user_hashes',
   columns: [
     { name: 'user_id', type: 'text', value: ({ user }) => user },
-    { name: 'field', type: 'text', value: ({ field }) => field },
-    { name: 'value', type: 'bytea', value: ({ value }) => value },
+    { name: 'fields', type: 'jsonb', value: fieldsOf },
     { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
   ],
-  conflict: { key: ['user_id', 'field'], replaceWhen: newer('user_state') },
+  conflict: { key: ['user_id'], replaceWhen: newer('user_hashes'), assign: { fields: 'user_hashes.fields || excluded.fields' } },
+};
+
+/** The same for an entry that is written behind newer ones, which have not changed all of its fields. */
+export const lateUserHashes: Table<HashRow> = {
+  ...userHashes,
+  conflict: {
+    key: ['user_id'],
+    assign: {
+      fields: `user_hashes.fields || coalesce((
+        select jsonb_object_agg(field, stored) from jsonb_each_text(excluded.fields) as late (field, stored)
+         where field_rev(stored) > coalesce(field_rev(user_hashes.fields ->> field), -1)), '{}')`,
+      rev: 'greatest(user_hashes.rev, excluded.rev)',
+    },
+  },
 };
 
 const frequencies: readonly Frequency[] = ['daily', 'weekly', 'monthly'];

@@ -28,7 +28,7 @@ export async function writeBatch(client: pg.ClientBase, tenant: number, batch: B
     ...insert(tables.users, batch.users),
     ...insert(tables.userMetrics, batch.metrics),
     ...insert(tables.userPoints, batch.points),
-    ...insert(tables.userState, batch.state),
+    ...insert(isLate ? tables.lateUserHashes : tables.userHashes, batch.hashes),
     ...insert(tables.userStreaks, batch.streaks),
     ...insert(tables.streakPauses, batch.pauses),
     ...insert(tables.streakPeriods, batch.periods),

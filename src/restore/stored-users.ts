@@ -69,10 +69,11 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: (oid: number, format?: string) => (integerTypes.has(oid) ? identity : parserOf(oid, format)),
 };
 
-const states = `select user_id, field, value from user_state where tenant = $1 and user_id = any($2::text[])`;
+const hashes = 'select user_id, fields from user_hashes where tenant = $1 and user_id = any($2::text[])';
 
-function putState({ fields }: StoredUser, [, field, value]: Row): void {
-  fields.set(String(field), value as Buffer);
+function putHash({ fields }: StoredUser, [, stored]: Row): void {
+  for (const [field, value] of Object.entries(stored as Readonly<Record<string, string>>))
+    fields.set(field, Buffer.from(value.slice(value.indexOf(' ') + 1), 'base64'));
 }
 
 /** A mark of the removal of expired keys (src/jobs/key-retention.ts). */
@@ -170,7 +171,7 @@ async function fill(client: pg.ClientBase, tenant: number, users: ReadonlyMap<st
       if (user) put(user, row);
     }
   };
-  await read(states, putState);
+  await read(hashes, putHash);
   await fillKeys(query, tenant, users);
   // Reading by revision takes twice as long; it is only needed for users who have been settled by time.
   const isTimed = [...users.values()].some(({ fields }) => at(listOf(fields, userRecords.core), 'core', 'settledHour') !== undefined);

@@ -132,7 +132,7 @@ describe('Deleting a user', () => {
     await live(world);
     await world.drain();
     const before = (await traces(world)).join('\n');
-    const stores = ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_state'];
+    const stores = ['u:', 'i:', 'a:', 'b:', 'bg:', 'due', 'plan:', 'config_versions', 'events', 'leaderboard_rankings', 'user_hashes'];
     for (const where of [...stores, 'points_adjustments']) expect(before).to.contain(where);
     expect(answer(await remove(world))).to.deep.equal([200, { id: zoe }]);
     expect(await traces(world)).to.deep.equal([]);

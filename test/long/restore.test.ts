@@ -153,9 +153,9 @@ describe('laurel restore and laurel verify', () => {
       (await pool.query(`select from stream_offsets where holder like 'restore:%' and lease_until > clock_timestamp()`)).rowCount === 1;
     const back = async (): Promise<number> => Number(await redis.hget(meta, restoringFields.count));
     // Each chunk takes two seconds to be read, so that there is a middle on a busy machine too.
-    await pool.query('alter table user_state rename to fast_user_state');
-    await pool.query(`create view user_state as select * from fast_user_state where (select pg_sleep(1)) is not null
-                      union all select 0, '', '', ''::bytea, 0 where (select pg_sleep(1)) is null`);
+    await pool.query('alter table user_hashes rename to fast_user_hashes');
+    await pool.query(`create view user_hashes as select * from fast_user_hashes where (select pg_sleep(1)) is not null
+                      union all select 0, '', '{}', 0 where (select pg_sleep(1)) is null`);
     const interrupted = await start();
     await until(async () => (await back()) > 0, interrupted);
     expect(await interrupted.stop('SIGINT')).to.deep.equal({ code: 1, signal: null });
@@ -171,8 +171,8 @@ describe('laurel restore and laurel verify', () => {
     await until(isAtWork, second);
     await second.kill();
     expect(await back()).to.be.within(kept, users - 1);
-    await pool.query('drop view user_state');
-    await pool.query('alter table fast_user_state rename to user_state');
+    await pool.query('drop view user_hashes');
+    await pool.query('alter table fast_user_hashes rename to user_hashes');
     const last = await start();
     expect(await last.exit).to.deep.equal({ code: 0, signal: null });
     expect(last.output).to.contain(`${users} users of the default tenant are restored, including those of an interrupted restore`);

@@ -242,7 +242,7 @@ describe('The confirmation of an address, with CONFIRM_ADDRESSES=1,', () => {
   it('is sent only once Postgres has the user: what is sent would not be noted', async () => {
     await world.drain();
     const blocker = await world.pool.connect();
-    await blocker.query('begin; lock table user_state in access exclusive mode');
+    await blocker.query('begin; lock table user_hashes in access exclusive mode');
     try {
       await identify(world, 'ben', {});
       expect((await world.request('POST', confirmationPath('ben'))).status).to.equal(503);
