@@ -582,22 +582,16 @@ create table user_days (
   events integer not null, -- events of a metric, awards of a points system
   rev bigint not null,
   sample smallint not null generated always as ((hashtext(user_id) & 1023)::smallint) stored,
+  year_change double precision not null, -- the changes of the days of the year up to this one
+  ends_year boolean not null default true, -- whether it is the newest of these days
   primary key (tenant, user_id, object, day)
 ) with (fillfactor = 60);
 create index user_days_by_day on user_days (tenant, object, day, sample);
+create index user_days_by_year on user_days (tenant, object, (extract(year from day)::integer), sample) where ends_year;
 
 -- The same for each year, for the year in review.
-create table user_years (
-  tenant integer not null,
-  user_id text not null,
-  object integer not null,
-  year integer not null,
-  change double precision not null,
-  rev bigint not null,
-  sample smallint not null generated always as ((hashtext(user_id) & 1023)::smallint) stored,
-  primary key (tenant, user_id, object, year)
-) with (fillfactor = 60);
-create index user_years_by_year on user_years (tenant, object, year, sample);
+create view user_years as
+  select tenant, user_id, object, extract(year from day)::integer as year, year_change as change, sample from user_days where ends_year;
 
 -- The same for the events of a metric with one value of an event attribute.
 create table user_attribute_days (

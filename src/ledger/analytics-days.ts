@@ -1,4 +1,4 @@
-import type { Table, Then } from '../postgres/insert.js';
+import type { Table } from '../postgres/insert.js';
 import { addDecimals } from '../shared/decimal.js';
 import { type EventEntry, type UserEntry, noTrigger } from './entry.js';
 
@@ -51,11 +51,10 @@ export function collectAnalytics(rows: Map<string, AnalyticsRow>, entry: EventEn
 const exact = 4e14;
 
 /**
- * The sum of the displayed decimals of the old and the new value of a column: a cast to numeric rounds to 15 significant digits. Whole numbers,
- * which most are, need no such casts: they print and parse a text.
+ * The sum of the displayed decimals of two expressions: a cast to numeric rounds to 15 significant digits. Whole numbers, which most are, need no such
+ * casts: they print and parse a text.
  */
-export function addedDecimals(table: string, column: string): string {
-  const [old, added] = [`${table}.${column}`, `excluded.${column}`];
+export function sumOfDecimals(old: string, added: string): string {
   return `case
     when abs(${old}) < ${exact} and abs(${added}) < ${exact} and ${old} = trunc(${old}) and ${added} = trunc(${added})
     then ${old} + ${added}
@@ -73,7 +72,7 @@ export const analyticsDays: Table<AnalyticsRow> = {
   ],
   conflict: {
     key: ['kind', 'object', 'day'],
-    assign: { count: 'analytics_days.count + excluded.count', amount: addedDecimals('analytics_days', 'amount') },
+    assign: { count: 'analytics_days.count + excluded.count', amount: sumOfDecimals('analytics_days.amount', 'excluded.amount') },
   },
 };
 
@@ -81,7 +80,7 @@ export const analyticsDays: Table<AnalyticsRow> = {
 const activeWindowDays = 30;
 
 /**
- * Counts the users and days of `user_days` that are new. Only a row that was inserted can be the user's first of the day; such a row has no
+ * The end of the statement that writes `user_days`: counts the users and days that are new in `written`. Only a row that was inserted can be the user's first of the day; such a row has no
  * `xmax`, while an updated one has that of its lock. So an event on a day that has events already costs nothing here.
  *
  * A user counts in `active30` for 30 days from each active day on. Each new day covers from itself to the next active day, the new ones
@@ -89,9 +88,7 @@ const activeWindowDays = 30;
  * statement does not see what it inserts itself.) `active30` stores where such spans begin and end, so its sum up to a day is the count of
  * that day.
  */
-export const activeDays: Then = {
-  columns: 'user_id, day, xmax = 0 as is_new',
-  statement: `, fresh as (
+export const activeDays = `, fresh as (
       insert into active_days (tenant, user_id, day)
       select distinct $1::integer, user_id, day from written where is_new
       on conflict do nothing returning user_id, day
@@ -115,5 +112,4 @@ export const activeDays: Then = {
     )
     insert into analytics_days (tenant, kind, object, day, count, amount)
     select $1, kind, 0, day, sum(count), 0 from counted group by kind, day having sum(count) <> 0
-    on conflict (tenant, kind, object, day) do update set count = analytics_days.count + excluded.count`,
-};
+    on conflict (tenant, kind, object, day) do update set count = analytics_days.count + excluded.count`;

@@ -1,9 +1,8 @@
 import type pg from 'pg';
 import { numberArray, textArray } from '../postgres/arrays.js';
-import { type Table, insertsOf } from '../postgres/insert.js';
-import { dayMs } from '../shared/calendar.js';
+import { type Table, type Then, insertsOf } from '../postgres/insert.js';
 import { addDecimals } from '../shared/decimal.js';
-import { activeDays, addedDecimals } from './analytics-days.js';
+import { activeDays, sumOfDecimals } from './analytics-days.js';
 import type { EventEntry, UserEntry } from './entry.js';
 
 /** The sums of a batch for one user, local day, and metric or points system (`object`, its `no`). */
@@ -20,14 +19,6 @@ interface DayRow {
   rev: number;
 }
 
-interface YearRow {
-  readonly user: string;
-  readonly object: number;
-  readonly year: number;
-  change: number;
-  rev: number;
-}
-
 /** Events of a metric with one value of an event attribute (its `no`). */
 interface AttributeDayRow {
   readonly user: string;
@@ -39,7 +30,15 @@ interface AttributeDayRow {
   readonly rev: number;
 }
 
-/** An entry for a day before one that may already have rows: totals must be recomputed from this day on. */
+/** The days of users, in rounds: the second day of a user and object is in the second one, since Postgres computes it from the first. */
+interface Days {
+  readonly rows: Map<string, DayRow>;
+  readonly rounds: DayRow[][];
+  /** How many days each user and object has. */
+  readonly counts: Map<string, number>;
+}
+
+/** An entry for a day before one that may already have rows: what is summed up over days must be recomputed from this day on. */
 interface BackdatedRow {
   readonly user: string;
   readonly object: number;
@@ -48,57 +47,43 @@ interface BackdatedRow {
 
 /** The summary rows of a batch; each key of a map identifies one row. */
 export interface Summaries {
-  readonly metricDays: Map<string, DayRow>;
-  readonly pointsDays: Map<string, DayRow>;
-  readonly years: Map<string, YearRow>;
+  readonly metricDays: Days;
+  readonly pointsDays: Days;
   readonly attributes: Map<string, AttributeDayRow>;
   readonly backdated: Map<string, BackdatedRow>;
 }
 
+const emptyDays = (): Days => ({ rows: new Map(), rounds: [], counts: new Map() });
+
 export const emptySummaries = (): Summaries => ({
-  metricDays: new Map(),
-  pointsDays: new Map(),
-  years: new Map(),
+  metricDays: emptyDays(),
+  pointsDays: emptyDays(),
   attributes: new Map(),
   backdated: new Map(),
 });
 
-let lastDay = 0;
-let yearOfLastDay = 1970;
-
-/** The year of a local day. Most days are that of the call before. */
-function yearOf(day: number): number {
-  if (day !== lastDay) {
-    lastDay = day;
-    yearOfLastDay = new Date(day * dayMs).getUTCFullYear();
-  }
-  return yearOfLastDay;
-}
-
 type CountedDay = Readonly<Omit<DayRow, 'events'>>;
 
-function count({ years, backdated }: Summaries, days: Map<string, DayRow>, counted: CountedDay, back: boolean): void {
+function count({ backdated }: Summaries, { rows, rounds, counts }: Days, counted: CountedDay, back: boolean): void {
   const { user, object, day, total, rev } = counted;
   // To 15 significant digits.
   const change = addDecimals(0, counted.change);
-  const dayKey = `${object}:${day}:${user}`;
-  const counts = days.get(dayKey);
-  if (counts) {
-    counts.change = addDecimals(counts.change, change);
-    counts.events += 1;
-    counts.total = total;
-    counts.rev = rev;
-  } else days.set(dayKey, { user, object, day, total, change, events: 1, rev });
-  const year = yearOf(day);
-  const yearKey = `${object}:${year}:${user}`;
-  const yearly = years.get(yearKey);
-  if (yearly) {
-    yearly.change = addDecimals(yearly.change, change);
-    yearly.rev = rev;
-  } else years.set(yearKey, { user, object, year, change, rev });
-  if (!back) return;
-  const movedKey = `${object}:${user}`;
-  backdated.set(movedKey, { user, object, first: Math.min(backdated.get(movedKey)?.first ?? day, day) });
+  const key = `${object}:${user}`;
+  const dayKey = `${day}:${key}`;
+  const row = rows.get(dayKey);
+  if (row) {
+    row.change = addDecimals(row.change, change);
+    row.events += 1;
+    row.total = total;
+    row.rev = rev;
+  } else {
+    const added = { user, object, day, total, change, events: 1, rev };
+    const round = counts.get(key) ?? 0;
+    rows.set(dayKey, added);
+    counts.set(key, round + 1);
+    (rounds[round] ??= []).push(added);
+  }
+  if (back) backdated.set(key, { user, object, first: Math.min(backdated.get(key)?.first ?? day, day) });
 }
 
 function countAttributes({ attributes }: Summaries, { user, metric, day, value: change, rev, attributes: sent }: EventEntry): void {
@@ -122,13 +107,33 @@ export function collectSummaries(days: Summaries, entry: EventEntry | UserEntry)
   }
 }
 
-const added = (table: string): string => addedDecimals(table, 'change');
+const added = (table: string, column = 'change'): string => sumOfDecimals(`${table}.${column}`, 'excluded.change');
 const newer = (table: string): string => `${table}.rev < excluded.rev`;
 
 /*
  * Each table has a generated column. For an update that sets none of the columns which it is made of, Postgres parses its expression again for
  * every row. So the updates below set those columns to their current values.
  */
+
+/** The first of the days of a year. */
+const newYear = (day: string): string => `make_date(extract(year from ${day})::integer, 1, 1)`;
+
+const yearBefore = `
+  cross join lateral (
+    select coalesce((
+      select earlier.year_change from user_days as earlier
+       where earlier.tenant = $1 and earlier.user_id = row.user_id and earlier.object = row.object
+         and earlier.day < row.day and earlier.day >= ${newYear('row.day')}
+       order by earlier.day desc limit 1), 0) as change) as year`;
+
+/** A new day ends the year in the place of the one before. */
+const endsYear: Then = {
+  columns: 'user_id, object, day, xmax = 0 as is_new',
+  statement: `
+    update user_days as earlier set ends_year = false from written
+     where written.is_new and earlier.tenant = $1 and earlier.user_id = written.user_id and earlier.object = written.object
+       and earlier.day < written.day and earlier.day >= ${newYear('written.day')} and earlier.ends_year`,
+};
 
 const pointsDays: Table<DayRow> = {
   name: 'user_days',
@@ -141,31 +146,23 @@ const pointsDays: Table<DayRow> = {
     { name: 'events', type: 'integer', value: ({ events }) => events },
     { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
   ],
+  computed: { join: yearBefore, columns: { year_change: sumOfDecimals('year.change', 'row.change') } },
   conflict: {
     key: ['user_id', 'object', 'day'],
-    replace: ['user_id', 'total', 'change', 'events', 'rev'],
+    replace: ['user_id', 'total', 'change', 'year_change', 'events', 'rev'],
     replaceWhen: newer('user_days'),
-    assign: { change: added('user_days'), events: 'user_days.events + excluded.events' },
+    assign: {
+      change: added('user_days'),
+      year_change: added('user_days', 'year_change'),
+      events: 'user_days.events + excluded.events',
+    },
   },
+  then: endsYear,
 };
 
-const metricDays: Table<DayRow> = { ...pointsDays, then: activeDays };
-
-const years: Table<YearRow> = {
-  name: 'user_years',
-  columns: [
-    { name: 'user_id', type: 'text', value: ({ user }) => user },
-    { name: 'object', type: 'integer', value: ({ object }) => object },
-    { name: 'year', type: 'integer', value: ({ year }) => year },
-    { name: 'change', type: 'float8', value: ({ change }) => change },
-    { name: 'rev', type: 'bigint', value: ({ rev }) => rev },
-  ],
-  conflict: {
-    key: ['user_id', 'object', 'year'],
-    replace: ['user_id', 'change', 'rev'],
-    replaceWhen: newer('user_years'),
-    assign: { change: added('user_years') },
-  },
+const metricDays: Table<DayRow> = {
+  ...pointsDays,
+  then: { columns: endsYear.columns, statement: `, closed as (${endsYear.statement})${activeDays}` },
 };
 
 const attributes: Table<AttributeDayRow> = {
@@ -200,15 +197,17 @@ function late<T>(table: Table<T>): Table<T> {
   return { ...table, conflict: { ...rest, assign } };
 }
 
-const tables = { metricDays, pointsDays, years, attributes };
-const lateTables = { metricDays: late(metricDays), pointsDays: late(pointsDays), years: late(years), attributes: late(attributes) };
+const tables = { metricDays, pointsDays, attributes };
+const lateTables = { metricDays: late(metricDays), pointsDays: late(pointsDays), attributes: late(attributes) };
 
-/** The total of each day from `first` on: that of the last day before, plus the changes since. */
-const recomputedTotals = `
+const movedDays = `
   with moved as (
     select row.user_id, row.object, date '1970-01-01' + row.first as first
       from unnest($2::text[], $3::integer[], $4::integer[]) as row (user_id, object, first)
-  ), summed as (
+  )`;
+
+/** The total of each day from `first` on: that of the last day before, plus the changes since. */
+const recomputedTotals = `${movedDays}, summed as (
     select later.user_id, later.object, later.day, coalesce((
              select earlier.total from user_days as earlier
               where earlier.tenant = $1 and earlier.user_id = moved.user_id and earlier.object = moved.object and earlier.day < moved.first
@@ -220,7 +219,25 @@ const recomputedTotals = `
   update user_days as row set total = summed.total::float8::numeric::float8 from summed
    where row.tenant = $1 and row.user_id = summed.user_id and row.object = summed.object and row.day = summed.day`;
 
-async function recomputeTotals(client: pg.ClientBase, tenant: number, moved: readonly BackdatedRow[]): Promise<void> {
+/** What was summed up over the days of the year of `first`, and of later ones. */
+const recomputedYears = `${movedDays}, summed as (
+    select days.user_id, days.object, days.day,
+           sum(days.change::numeric) over days_of_year as year_change, lead(days.day) over days_of_year is null as ends_year
+      from moved join user_days as days
+        on days.tenant = $1 and days.user_id = moved.user_id and days.object = moved.object and days.day >= ${newYear('moved.first')}
+    window days_of_year as (partition by days.user_id, days.object, extract(year from days.day) order by days.day)
+  )
+  update user_days as row set year_change = summed.year_change::float8::numeric::float8, ends_year = summed.ends_year from summed
+   where row.tenant = $1 and row.user_id = summed.user_id and row.object = summed.object and row.day = summed.day`;
+
+const recompute = { totals: recomputedTotals, years: recomputedYears };
+
+async function recomputeDays(
+  client: pg.ClientBase,
+  tenant: number,
+  what: keyof typeof recompute,
+  moved: readonly BackdatedRow[],
+): Promise<void> {
   if (moved.length === 0) return;
   const values = [
     tenant,
@@ -228,7 +245,7 @@ async function recomputeTotals(client: pg.ClientBase, tenant: number, moved: rea
     numberArray(moved.map(({ object }) => object)),
     numberArray(moved.map(({ first }) => first)),
   ];
-  await client.query({ name: 'recompute-day-totals', text: recomputedTotals, values });
+  await client.query({ name: `recompute-${what}-of-days`, text: recompute[what], values });
 }
 
 /**
@@ -237,12 +254,16 @@ async function recomputeTotals(client: pg.ClientBase, tenant: number, moved: rea
  * the changes.
  */
 export function summaryWrites(client: pg.ClientBase, tenant: number, batch: Summaries, isLate: boolean): (() => Promise<void>)[] {
-  const { metricDays, pointsDays, years, attributes } = isLate ? lateTables : tables;
+  const { metricDays, pointsDays, attributes } = isLate ? lateTables : tables;
+  const backdated = [...batch.backdated.values()];
+  const late = [...batch.metricDays.rows.values(), ...batch.pointsDays.rows.values()].map(({ user, object, day: first }) => ({
+    ...{ user, object, first },
+  }));
   return [
-    ...insertsOf(client, tenant, metricDays, [...batch.metricDays.values()]),
-    ...insertsOf(client, tenant, pointsDays, [...batch.pointsDays.values()]),
-    ...insertsOf(client, tenant, years, [...batch.years.values()]),
+    ...batch.metricDays.rounds.flatMap((rows) => insertsOf(client, tenant, metricDays, rows)),
+    ...batch.pointsDays.rounds.flatMap((rows) => insertsOf(client, tenant, pointsDays, rows)),
     ...insertsOf(client, tenant, attributes, [...batch.attributes.values()]),
-    () => recomputeTotals(client, tenant, [...batch.backdated.values()]),
+    () => recomputeDays(client, tenant, 'totals', backdated),
+    () => recomputeDays(client, tenant, 'years', isLate ? late : backdated),
   ];
 }

@@ -18,9 +18,16 @@ export type InsertedColumn<T> = Exclude<Column<T>, { readonly type: 'int[]' }>;
 export interface Table<T> {
   readonly name: string;
   readonly columns: readonly InsertedColumn<T>[];
+  readonly computed?: Computed;
   readonly conflict?: Conflict;
   /** Another statement on the rows that this one writes, executed with it. */
   readonly then?: Then;
+}
+
+/** Columns of new rows that Postgres computes, each from an expression on `row`, the row that is sent, and on what `join` adds to it. */
+interface Computed {
+  readonly join: string;
+  readonly columns: Readonly<Record<string, string>>;
 }
 
 /** `columns` are the columns of the written rows; `statement` reads them from `written`. `$1` is the tenant. */
@@ -42,8 +49,10 @@ function conflictClause<T>({ columns, conflict }: Table<T>): string {
 function statement<T>(table: Table<T>): string {
   const names = table.columns.map(({ name }) => quote(name));
   const arrays = table.columns.map(({ type }, i) => `$${i + 2}::${sqlTypes[type].name}[]`);
-  const insert = `insert into ${table.name} (tenant, ${names.join(', ')})
-    select $1::integer, row.* from unnest(${arrays.join(', ')}) as row
+  const { join = '', columns = {} } = table.computed ?? {};
+  const insert = `insert into ${table.name} (${['tenant', ...names, ...Object.keys(columns)].join(', ')})
+    select ${['$1::integer', 'row.*', ...Object.values(columns)].join(', ')}
+      from unnest(${arrays.join(', ')}) as row (${names.join(', ')}) ${join}
     ${conflictClause(table)}`;
   return table.then ? `with written as (${insert} returning ${table.then.columns}) ${table.then.statement}` : insert;
 }

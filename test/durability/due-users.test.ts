@@ -25,8 +25,8 @@ describe('The users of a page of due messages', function () {
       [tenant],
     );
     await pool.query(
-      `insert into user_days (tenant, user_id, object, day, total, change, events, rev)
-       select $1, 'user-' || i, 1, '2040-01-08', 0, 1, 1, 1 from generate_series(1, ${users}) as i`,
+      `insert into user_days (tenant, user_id, object, day, total, change, events, rev, year_change)
+       select $1, 'user-' || i, 1, '2040-01-08', 0, 1, 1, 1, 1 from generate_series(1, ${users}) as i`,
       [tenant],
     );
     await pool.query(
