@@ -391,7 +391,7 @@ describe('The page of the dashboard', () => {
       await tab.show('/users');
       await page.getByRole('button', { name: 'Give freezes' }).click();
       const list = ['fay', 'guy', 'fay', ...Array.from({ length: 150 }, (_, i) => `unknown-${i}`)];
-      await dialog().getByLabel('Users').fill(list.join('\n'));
+      await dialog().getByLabel('Users', { exact: true }).fill(list.join('\n'));
       const { bodies, go } = await hold('**/streaks/freezes', 0);
       await dialog().getByRole('button', { name: 'Check' }).click();
       await dialog().getByRole('button', { name: 'Stop' }).click();
@@ -399,7 +399,7 @@ describe('The page of the dashboard', () => {
       await dialog().getByText('Checked 100 of 152 users. Stopped. 98 users left out.').waitFor();
       await dialog().getByText('And 48 more.').waitFor();
       expect(bodies.length).to.equal(1);
-      await dialog().getByLabel('Users').fill('fay\nguy');
+      await dialog().getByLabel('Users', { exact: true }).fill('fay\nguy');
       await dialog().getByRole('button', { name: 'Check' }).click();
       await dialog().getByRole('button', { name: 'Give freezes to 2 users' }).click();
       await dialog().getByText('Done for 2 of 2 users.').waitFor();

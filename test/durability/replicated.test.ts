@@ -11,9 +11,9 @@ import { until, untilReady } from '../support/stage.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 
 const metric = 'flashcards-viewed';
-const replicated = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 200, replicasToDisk: false } as const;
+const replicated = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 500, replicasToDisk: false } as const;
 const tooFew =
-  /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 200 ms\)\. Send /;
+  /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 500 ms\)\. Send /;
 
 const tooOld = /^REPLICAS_TO_DISK is 1, but this Redis is too old to wait for the disks of replicas \(version \S+\)\. /;
 

@@ -179,7 +179,7 @@ describe('Statuses', () => {
       const stated = adminRoutes.filter(({ path, responses }) => 201 in responses && !path.endsWith('/correction'));
       expect(stated.every(({ responses }) => 200 in responses)).to.equal(true);
       expect(stated.map(({ path }) => path.replace('systemId', 'system')).sort()).to.deep.equal(
-        [...batches.map(([path]) => path), '/application-api-keys', '/admin-api-keys/rotate'].sort(),
+        [...batches.map(([path]) => path), '/achievements/{id}/completions', '/application-api-keys', '/admin-api-keys/rotate'].sort(),
       );
     });
   });
