@@ -11,9 +11,9 @@ import { until, untilReady } from '../support/stage.js';
 import { startWorld, type Reply, type World } from '../support/world.js';
 
 const metric = 'flashcards-viewed';
-const replicated = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 500, replicasToDisk: false } as const;
+const replicated = { durability: 'replicated', replicas: 1, replicaTimeoutMs: 200, replicasToDisk: false } as const;
 const tooFew =
-  /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 500 ms\)\. Send /;
+  /^The service is not ready: Redis has the change, but too few replicas confirmed it in time \(0 of 1 within 200 ms\)\. Send /;
 
 const tooOld = /^REPLICAS_TO_DISK is 1, but this Redis is too old to wait for the disks of replicas \(version \S+\)\. /;
 
@@ -69,7 +69,7 @@ describe('DURABILITY=replicated', () => {
   it('responds when the replica has the event', async () => {
     for (let i = 1; i <= 20; i += 1) {
       const reply = await send(world, `first ${i}`);
-      expect([reply.status, totalOf(reply)]).to.deep.equal([201, i]);
+      expect([reply.status, totalOf(reply)], JSON.stringify(reply.body)).to.deep.equal([201, i]);
       expect(await newestOn(servers.replica.redis, world)).to.equal(await world.ledgerEnd());
     }
   });

@@ -41,3 +41,12 @@ export async function startBareRedis(folder: string, args: readonly string[], fi
 export async function untilReplicated(replica: Redis): Promise<void> {
   await until('the replica to be in sync', async () => (await replica.info('replication')).includes('master_link_status:up'));
 }
+
+/** Waits until a replica confirms to its master what that writes, which begins up to a second after it is in sync. */
+export async function untilConfirming(master: Redis): Promise<void> {
+  await until('the replica to confirm', async () => {
+    await master.set('confirmed', '');
+    return (await master.wait(1, 1_000)) === 1;
+  });
+  await master.del('confirmed');
+}

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBareRedis, untilReplicated, type BareRedis } from './bare-redis.js';
+import { startBareRedis, untilConfirming, untilReplicated, type BareRedis } from './bare-redis.js';
 import { until } from './stage.js';
 
 /** A master and its replica. */
@@ -30,6 +30,7 @@ export async function startReplicatedRedis(args: readonly string[] = []): Promis
   const replicate = async (name: string, of: BareRedis): Promise<BareRedis> => {
     const server = await started(name, [...args, '--replicaof', '127.0.0.1', String(of.port)]);
     await untilReplicated(server.redis);
+    await untilConfirming(of.redis);
     return server;
   };
   const replica = await replicate('replica', master);
