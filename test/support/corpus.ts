@@ -93,6 +93,9 @@ export async function readRequests(name: string): Promise<Line[]> {
 
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g;
 
+/** `<ms> <type> <revision>`, in base64. */
+const timelineCursor = /^\d+ \w+ \d+$/;
+
 /** Replaces what differs from run to run or by release, and nothing else: random ids and secrets, the wall clock, and the version. */
 class Normaliser {
   private readonly names = new Map<string, string>();
@@ -111,19 +114,25 @@ class Normaliser {
   }
 
   text(text: string): string {
-    return text
-      .replace(uuid, (id) => this.name('uuid', id))
-      .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
-      .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
-      .replace(/(?<="token":")[\w.-]+(?=")/g, (token) => this.name('token', token))
-      .replace(/(?<=^id: )\d+-\d+$/gm, (id) => this.name('stream', id))
-      .replace(/(?<=^id: )[\w-]{16}$/gm, (id) => this.name('state', id))
-      .replace(/(?<=^retry: )\d+$/gm, 'random')
-      .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
-      .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
-      .replace(/(?<="durationMs":)\d+/g, 'duration')
-      .replaceAll(`"version":"${version}"`, '"version":"laurel-version"')
-      .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => (this.isWallClock(instant) ? 'wall-clock' : instant));
+    return (
+      text
+        .replace(uuid, (id) => this.name('uuid', id))
+        .replace(/\b[\da-f]{12}\.[\w-]{32}/g, (key) => this.name('key', key))
+        .replace(/(?<="prefix":")[\da-f]{12}(?=")/g, (prefix) => this.name('prefix', prefix))
+        .replace(/(?<="token":")[\w.-]+(?=")/g, (token) => this.name('token', token))
+        .replace(/(?<=^id: )\d+-\d+$/gm, (id) => this.name('stream', id))
+        .replace(/(?<=^id: )[\w-]{16}$/gm, (id) => this.name('state', id))
+        .replace(/(?<=^retry: )\d+$/gm, 'random')
+        .replace(/whsec_[\w+/=]+/g, (secret) => this.name('secret', secret))
+        // The page of a timeline begins behind a revision, and jobs change the user too.
+        .replace(/(?<="next":")[\w-]+(?=")/g, (cursor) =>
+          timelineCursor.test(Buffer.from(cursor, 'base64url').toString()) ? this.name('cursor', cursor) : cursor,
+        )
+        .replace(/(?<="streamId":")\d+-\d+(?=")/g, (id) => this.name('stream', id))
+        .replace(/(?<="durationMs":)\d+/g, 'duration')
+        .replaceAll(`"version":"${version}"`, '"version":"laurel-version"')
+        .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (instant) => (this.isWallClock(instant) ? 'wall-clock' : instant))
+    );
   }
 
   header(name: string, value: string): string {
