@@ -127,6 +127,7 @@ export class PlainRedis {
   /** Stops it for good and removes its folder. */
   async stop(): Promise<void> {
     await this.kill();
-    await rm(this.folder, { recursive: true, force: true });
+    // A child that it has forked to write a file outlives it for a moment.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 });
   }
 }
